@@ -26,6 +26,7 @@ typedef struct FormNumber { int64_t number, most; bool open; } FormNumber;
 typedef struct FormNumbers {
   VEC(FormNumber) all;
   size_t at;               /* index in `all` of the next number, while a front end reads the model */
+  bool again;              /* numbers behind the condition of an If are about one of its branches: read the model again */
 } FormNumbers;
 
 typedef struct LoadOptions {

@@ -33,21 +33,45 @@ static Operand elements_of(IR *ir, Ref r, Arena *keep) {
   const Node *x = node(ir, r);
   const Tensor *t = x->op == OP_WEIGHT ? &ir->tensors.p[weight_id(x)] : NULL;
   const int64_t n = t ? t->elems : x->op == OP_CONST;
-  if (n < 1 || n > ELEMENTS_MOST) return (Operand){ 0, NULL };
+  if (n < 1 || n > ELEMENTS_MOST) return (Operand){ 0, NULL, NULL };
   int64_t *bits = ARENA_NEW(keep, int64_t, n);
   for (int64_t i = 0; i < n; i++) bits[i] = t ? tensor_bits(t, i) : const_value(x);
-  return (Operand){ n, bits };
+  return (Operand){ n, bits, NULL };
+}
+
+/* The number of nodes from r down to the leaves, with a node once for each path to it; above PARTS_MOST: it is too large */
+static int count_parts(const IR *ir, Ref r) {
+  const Node *x = node(ir, r);
+  int n = 1;
+  for (int k = 0; k < x->nsrc && n <= PARTS_MOST; k++) n += count_parts(ir, x->src[k]);
+  return n;
+}
+
+/* Notes the peers of the nodes from r down to the leaves, in the order of count_parts. s: the peer of r; 0: it has none */
+static Part *keep_parts(IR *ir, Ref r, IR *other, Ref s, Part *part) {
+  const Node *x = node(ir, r), *y = s ? node(other, s) : NULL;
+  if (y && (x->op != y->op || x->nsrc != y->nsrc || x->rank != y->rank || x->dt != y->dt)) y = NULL;
+  *part = (Part){ y ? kept_node(ir, y) : NULL, { 0, NULL, NULL } };
+  if (y && nodes_alike(x, y)) part->of = elements_of(other, s, &ir->ctx->model);
+  part++;
+  for (int k = 0; k < x->nsrc; k++) part = keep_parts(ir, x->src[k], other, y ? y->src[k] : 0, part);
+  return part;
 }
 
 /* Equal constants are one node, although they may mean something else for each user. So their elements are noted by user. src,
- * peers: the n sources of the user, and those of its peer */
-static const Operand *kept_operands(IR *ir, const Ref *src, IR *other, const Ref *peers, size_t n) {
+ * peers: the n sources of the user, and those of its peer. Nodes that compute the same from equal constants are one node, too
+ * (Sizing.mixed). */
+static const Operand *kept_operands(const Sizing *z, const Ref *src, IR *other, const Ref *peers, size_t n) {
+  IR *ir = z->ir;
   Operand *all = NULL;
   for (size_t k = 0; k < n; k++) {
     const Ref s = view_base(ir, src[k]), t = view_base(other, peers[k]);
     const Node *x = node(ir, s), *y = node(other, t);
-    const Operand of = x->op == y->op && nodes_alike(x, y) ? elements_of(other, t, &ir->ctx->model) : (Operand){ 0, NULL };
-    if (!of.n) continue;
+    const bool alike = x->op == y->op && nodes_alike(x, y);
+    Operand of = alike ? elements_of(other, t, &ir->ctx->model) : (Operand){ 0, NULL, NULL };
+    const int parts = z->mixed[src[k]] ? count_parts(ir, src[k]) : 0;
+    if (parts && parts <= PARTS_MOST) keep_parts(ir, src[k], other, peers[k], of.parts = ARENA_NEW(&ir->ctx->model, Part, parts));
+    if (!of.n && !of.parts) continue;
     if (!all) memset(all = ARENA_NEW(&ir->ctx->model, Operand, n), 0, n * sizeof *all);
     all[k] = of;
   }
@@ -58,19 +82,23 @@ static const Operand *kept_operands(IR *ir, const Ref *src, IR *other, const Ref
 static void note_peers(Sizing *z, const Graph *h, int p) {
   const Graph *g = z->g;
   Refs todo = { 0 }, outputs = { 0 }, others = { 0 };
+  RefMap first = { 0 }; /* a node of g, to its first peer */
   for (size_t i = 0; i < g->outputs.n; i++) {
     VEC_PUSH(&todo, g->outputs.p[i].ref);
     VEC_PUSH(&todo, h->outputs.p[i].ref);
     VEC_PUSH(&outputs, g->outputs.p[i].ref);
     VEC_PUSH(&others, h->outputs.p[i].ref);
   }
-  z->result[p] = kept_operands(z->ir, outputs.p, h->ir, others.p, outputs.n);
+  z->result[p] = kept_operands(z, outputs.p, h->ir, others.p, outputs.n);
   while (todo.n) {
     const Ref s = todo.p[--todo.n], r = todo.p[--todo.n];
     const Node *x = node(g->ir, r), *y = node(h->ir, s);
+    const bool computed = !x->varies && x->nsrc && !op_is_movement((Op)x->op);
+    if (computed && z->peer[r][p] && refmap_get(&first, r) != s) z->mixed[r] = z->any_mixed = true;
     if (z->peer[r][p] || x->op != y->op || x->nsrc != y->nsrc || x->rank != y->rank || x->dt != y->dt) continue;
     z->peer[r][p] = kept_node(z->ir, y);
-    z->operand[r][p] = kept_operands(z->ir, x->src, h->ir, y->src, x->nsrc);
+    refmap_set(&first, r, s);
+    z->operand[r][p] = kept_operands(z, x->src, h->ir, y->src, x->nsrc);
     for (int k = 0; k < x->nsrc; k++) {
       VEC_PUSH(&todo, x->src[k]);
       VEC_PUSH(&todo, y->src[k]);
@@ -79,6 +107,7 @@ static void note_peers(Sizing *z, const Graph *h, int p) {
   VEC_FREE(&todo);
   VEC_FREE(&outputs);
   VEC_FREE(&others);
+  refmap_free(&first);
 }
 
 /* ---- the sizes of the ranges ---- */
@@ -207,14 +236,17 @@ static void probe(Ctx *c, Trial *t, int symbol, int64_t size) {
 
 /* Compares the greatest size of a symbol with the next smaller ones, some in between, and the least one. Extents behind steps
  * differ not at all of them. Axes of one entry vanish, so sizes of one tell little, and a size above the range is compared
- * instead. */
+ * instead. LONG: in a range of more sizes, one of those in between is size number FEW: models take the last 16 entries, or pad to
+ * 8 entries. */
+enum { LONG = 12, FEW = 2 };
 static void probe_symbol(Ctx *c, Trial *t, int symbol) {
   const Symbol *s = &t->sizing.ir->symbols.p[symbol];
   if (s->high - s->step <= 1) probe(c, t, symbol, s->high + s->step);
   int64_t last = s->high;
   for (int i = 1; i < PROBES - 3 && last - s->step > s->low; i++) probe(c, t, symbol, last -= s->step);
   for (int quarter = 3; quarter; quarter--) {
-    const int64_t between = s->low + (s->high - s->low) / s->step * quarter / 4 * s->step;
+    const int64_t sizes = (s->high - s->low) / s->step, number = sizes * (sizes > LONG ? quarter - 1 : quarter) / 4;
+    const int64_t between = s->low + (number ? number : FEW) * s->step;
     if (between < last && between > s->low) probe(c, t, symbol, last = between);
   }
   probe(c, t, symbol, s->low);
@@ -357,13 +389,15 @@ static Symbols symbols_of(const LoadOptions *o) {
 }
 
 /* Reads the model for the greatest sizes. If the form of a node depends on a number, reads the model for other sizes of each
- * symbol, too, and notes which numbers differ. */
-static void survey_forms(Ctx *c, const Attempt *a) {
+ * symbol, too, and notes which numbers differ. False: the numbers must be noted again */
+static bool survey_forms(Ctx *c, const Attempt *a) {
   Trial t = { .path = a->path, .given = a->given };
   const Symbols all = symbols_of(a->given);
+  FormNumbers *forms = a->given->forms;
+  forms->again = false;
   greatest_sizes(&all, t.run);
   in_own_context(c, &t, only_load);
-  for (int k = 0; k < all.n && t.given->forms->all.n; k++) {
+  for (int k = 0; k < all.n && forms->all.n; k++) {
     const Symbol *s = &all.p[k];
     const int64_t last = sizes_of(s) - 1, places[] = { last, last / 2, 1, 2, 3 }; /* quotients change at some of them */
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
@@ -372,6 +406,20 @@ static void survey_forms(Ctx *c, const Attempt *a) {
       in_own_context(c, &t, only_load);
     }
   }
+  return !forms->again;
+}
+
+/* Adds to Sizing.mixed the constants that are computed from those in it. */
+static void mix_users(const Sizing *z) {
+  Refs order = { 0 }, roots = { 0 };
+  for (size_t i = 0; i < z->g->outputs.n; i++) VEC_PUSH(&roots, z->g->outputs.p[i].ref);
+  ir_toposort(z->ir, roots.p, roots.n, &order);
+  for (size_t i = 0; i < order.n; i++) {
+    const Node *x = node(z->ir, order.p[i]);
+    for (int k = 0; k < x->nsrc && !x->varies; k++) z->mixed[order.p[i]] |= z->mixed[x->src[k]];
+  }
+  VEC_FREE(&order);
+  VEC_FREE(&roots);
 }
 
 /* Makes the graph of the greatest sizes with its sizes: Trial.sizing. */
@@ -394,7 +442,15 @@ static void attempt(Ctx *c, void *arg) {
   z->pad = ARENA_NEW(&c->model, Ref, nodes);
   memset(z->peer, 0, nodes * sizeof *z->peer);
   memset(z->pad, 0, nodes * sizeof *z->pad);
+  z->mixed = ARENA_NEW(&c->model, bool, nodes);
+  memset(z->mixed, 0, nodes * sizeof *z->mixed);
   for (int k = 0; k < all.n; k++) probe_symbol(c, t, k);
+  if (z->any_mixed) {
+    mix_users(z);
+    memset(z->peer, 0, nodes * sizeof *z->peer);
+    z->n = 0;
+    for (int k = 0; k < all.n; k++) probe_symbol(c, t, k);
+  }
   settle_inputs(c, z);
   find_extents(z);
   a->joins = has_joined(z);
@@ -444,7 +500,7 @@ static int attempt_apart(Ctx *c, Attempt *a) {
 /* Attempts without copies come first, since copies take time. */
 static void attempts(Ctx *c, void *arg) {
   Attempt *a = arg;
-  survey_forms(c, a);
+  while (!survey_forms(c, a)) {} /* at most once for each If */
   int code = attempt_apart(c, a);
   if (code && a->joins) {
     a->dense = true;

@@ -161,6 +161,36 @@ static bool fit_rounded(const Sizing *z, const Samples *s, int *extent, int64_t 
   return false;
 }
 
+static int64_t kept_between(int64_t v, int64_t low, int64_t high) { return v < low ? low : v > high ? high : v; }
+
+/* Whether the samples are an extent and a constant, but at least `low`, and at most the one for the greatest sizes */
+static bool samples_are_kept(const Sizing *z, const Samples *s, int extent, int64_t plus, int64_t low) {
+  bool all = kept_between(greatest_extent(z->ir, extent) + plus, low, s->most) == s->most;
+  for (int p = 0; p < z->n && all; p++)
+    all = !(s->known >> p & 1) || s->at[p] == kept_between(extent_at_probe(z, extent, p) + plus, low, s->most);
+  return all;
+}
+
+/* Finds such an extent. Examples are the last 16 entries, or all if there are fewer, and a padding to 8 entries at least. */
+static bool fit_clamped(const Sizing *z, const Samples *s, int *extent, int64_t *times, int64_t *plus) {
+  const int n = (int)z->ir->extents.n, each = z->n + 1;
+  int64_t least = s->most;
+  for (int p = 0; p < z->n; p++)
+    if ((s->known >> p & 1) && s->at[p] < least) least = s->at[p];
+  for (int i = 0; i < 2 * n * each; i++) { /* first without a least value */
+    const int e = i / each % n, at = i % each - 1; /* -1: the greatest sizes */
+    const int64_t low = i < n * each ? 0 : least;
+    if (extent_is_product(&z->ir->extents.p[e]) || extent_is_constant(z->ir, e) || (at >= 0 && !(s->known >> at & 1))) continue;
+    const int64_t more = at < 0 ? s->most - greatest_extent(z->ir, e) : s->at[at] - extent_at_probe(z, e, at);
+    if (!samples_are_kept(z, s, e, more, low)) continue;
+    *extent = extent_make(z->ir, (Extent){ .of = e, .times = 1, .plus = more - low, .over = 1, .most = s->most - low });
+    *times = 1;
+    *plus = low;
+    return true;
+  }
+  return false;
+}
+
 bool fit_samples(const Sizing *z, const Samples *s, int *extent, int64_t *times, int64_t *plus) {
   for (int shifted = 0; shifted < 2; shifted++)
     for (size_t e = 0; e < z->ir->extents.n; e++) {
@@ -180,6 +210,7 @@ bool fit_samples(const Sizing *z, const Samples *s, int *extent, int64_t *times,
       if (*times && samples_are(z, s, (int)e, *times, *plus)) return true;
     }
   if (fit_sum(z, s, extent, times, plus) || fit_rounded(z, s, extent, times, plus)) return true;
+  if (fit_clamped(z, s, extent, times, plus)) return true;
   *extent = fit_quotient(z, s);
   *times = 1;
   *plus = 0;
@@ -324,6 +355,18 @@ static bool find_cut(const Sizing *z, Ref r) {
   return more;
 }
 
+/* Finds extents that only constant sources have, as where rows are added to zeros, or a row is repeated. Returns whether there is
+ * one more. */
+static bool find_filled(const Sizing *z, Ref r) {
+  bool more = false;
+  for (int a = 0; a < node(z->ir, r)->rank && node(z->ir, r)->varies; a++) {
+    const Samples s = samples_of_axis(z, r, a);
+    if (samples_vary(z, &s) && need_along(z->ir, node(z->ir, r), &z->open[r], a) < 0)
+      more |= open_axis(z->ir, r, a, extent_of_samples(z, &s));
+  }
+  return more;
+}
+
 /* Finds extents that do not follow from those of sources: of gathers, concatenations, paddings and slices. Returns whether there
  * is one more. */
 static bool find_opened(const Sizing *z, const Refs *order) {
@@ -335,6 +378,7 @@ static bool find_opened(const Sizing *z, const Refs *order) {
     if (x->op == OP_PAD) more |= find_padded(z, r);
     if (x->op == OP_SHRINK) more |= find_cut(z, r);
     if (x->op == OP_RESHAPE && z->dense) more |= find_joined(z, r);
+    if (x->op == OP_SCATTER || x->op == OP_EXPAND) more |= find_filled(z, r);
     const int axis = x->op == OP_GATHER ? (int)gather_axis(x) : x->op == OP_CAT ? (int)cat_axis(x) : -1;
     if (axis < 0 || need_along(ir, x, &z->open[r], axis) >= 0) continue;
     int extent = extent_along(z, r, axis);

@@ -224,13 +224,25 @@ static Ref sized_element(const Sizing *z, DType d, const int64_t *bits, uint32_t
   return 0;
 }
 
-/* The bits of element i of source k at the greatest sizes, and at the probes. Returns the probes that have it. */
-static uint32_t element_bits(const Sizing *z, Ref base, const Operand *const *at, size_t k, int64_t i, int64_t *bits) {
+/* Source k of a user at the probes, or output k. part: one of the nodes of Operand.parts; -1: the source itself */
+typedef struct Used {
+  const Operand *const *at;
+  size_t k;
+  int part;
+} Used;
+
+static const Operand *operand_of(const Used *u, int p) {
+  const Operand *o = u->at[p] ? &u->at[p][u->k] : NULL;
+  return o && u->part >= 0 ? o->parts ? &o->parts[u->part].of : NULL : o;
+}
+
+/* The bits of element i of a source at the greatest sizes, and at the probes. Returns the probes that have it. */
+static uint32_t element_bits(const Sizing *z, Ref base, const Used *u, int64_t i, int64_t *bits) {
   const Node *x = node(z->ir, base);
   uint32_t known = 0;
   bits[0] = x->op == OP_WEIGHT ? tensor_bits(&z->ir->tensors.p[weight_id(x)], i) : const_value(x);
   for (int p = 0; p < z->n; p++) {
-    const Operand *o = at[p] ? &at[p][k] : NULL;
+    const Operand *o = operand_of(u, p);
     if (o && o->n) bits[p + 1] = o->bits[i], known |= 1u << p;
   }
   return known;
@@ -247,8 +259,8 @@ static Ref with_size(IR *ir, const Node *x, Ref value, const bool *here, Ref siz
   return g_where(ir, g_weight(ir, ir_tensor(ir, &t)), size, value);
 }
 
-/* Source k of a user, or output k, without its views: a constant of which elements follow from sizes. at: the sources of peers */
-static Ref sized_constant(const Sizing *z, Ref base, const Operand *const *at, size_t k) {
+/* A source of a user, or an output, without its views: a constant of which elements follow from sizes */
+static Ref sized_constant(const Sizing *z, Ref base, const Used *u) {
   IR *ir = z->ir;
   const Node *x = node(ir, base);
   const int64_t n = dims_elems(x->dims, x->rank);
@@ -256,7 +268,7 @@ static Ref sized_constant(const Sizing *z, Ref base, const Operand *const *at, s
   Ref size[ELEMENTS_MOST], value = base;
   if ((x->op != OP_CONST && x->op != OP_WEIGHT) || n > ELEMENTS_MOST) return base;
   for (int64_t i = 0; i < n; i++) {
-    const uint32_t known = element_bits(z, base, at, k, i, bits);
+    const uint32_t known = element_bits(z, base, u, i, bits);
     size[i] = sized_element(z, (DType)x->dt, bits, known);
   }
   if (x->op == OP_CONST) return size[0] ? size[0] : base;
@@ -273,9 +285,37 @@ static Ref sized_constant(const Sizing *z, Ref base, const Operand *const *at, s
   return value;
 }
 
+static Ref sized_node(Sizing *z, Ref r, Ref *src);
+
+/* A constant of Sizing.mixed, computed for one user. Its nodes have the peers that they have for this user. *i: the number of r
+ * in Operand.parts; behind r it is the next one */
+static Ref sized_part(Sizing *z, Ref r, Used *u, int *i) {
+  IR *ir = z->ir;
+  const Node *x = node(ir, r);
+  Ref *src = ARENA_NEW(&ir->ctx->model, Ref, x->nsrc);
+  Peers shared;
+  u->part = (*i)++;
+  if (!x->nsrc) return sized_constant(z, r, u);
+  const int part = u->part;
+  for (int k = 0; k < x->nsrc; k++) src[k] = sized_part(z, x->src[k], u, i);
+  memcpy(shared, z->peer[r], sizeof shared);
+  for (int p = 0; p < z->n; p++) {
+    const Operand *o = u->at[p] ? &u->at[p][u->k] : NULL;
+    z->peer[r][p] = o && o->parts ? o->parts[part].peer : NULL;
+  }
+  const Ref now = sized_node(z, r, src);
+  memcpy(z->peer[r], shared, sizeof shared);
+  return now;
+}
+
 /* A source of a user, or an output: a constant below views, or another node. z->now has the latter. */
-static Ref sized_source(const Sizing *z, Ref r, const Operand *const *at, size_t k) {
-  const Ref base = view_base(z->ir, r), sized = sized_constant(z, base, at, k);
+static Ref sized_source(Sizing *z, Ref r, const Operand *const *at, size_t k) {
+  Used u = { at, k, -1 };
+  bool parts = false;
+  int i = 0;
+  for (int p = 0; p < z->n; p++) parts |= at[p] && at[p][k].parts;
+  if (parts) return sized_part(z, r, &u, &i);
+  const Ref base = view_base(z->ir, r), sized = sized_constant(z, base, &u);
   return sized == base ? z->now[r] : view_over(z->ir, r, base, sized);
 }
 
@@ -290,13 +330,17 @@ static Ref sized_shrink(Sizing *z, Ref r, Ref *src) {
   for (int a = 0; a < x->rank; a++) {
     Samples s = { .most = shrink_begin(x, a) };
     begin[a] = shrink_begin(x, a), step[a] = shrink_step(x, a), dims[a] = x->dims[a];
-    for (int i = 0; i < z->n; i++)
-      if (z->peer[r][i]) s.at[i] = shrink_begin(z->peer[r][i], a), s.known |= 1u << i;
+    for (int i = 0; i < z->n; i++) /* a part of no entries begins nowhere */
+      if (z->peer[r][i] && z->peer[r][i]->dims[a]) s.at[i] = shrink_begin(z->peer[r][i], a), s.known |= 1u << i;
     p.begin[a] = place_of_samples(z, &s);
     if (p.begin[a] < 0) continue;
     begin[a] = 0, step[a] = 1;
     const Ref first = graph_size_plus(ir, p.begin[a], 0);
-    value = g_gather(ir, value, graph_positions(ir, first, shrink_step(x, a), dims[a], a, x->rank), a);
+    Ref place = graph_positions(ir, first, shrink_step(x, a), dims[a], a, x->rank);
+    const int of = extent_along(z, operand(x), a);
+    if (of >= 0 && !graph_gathers_inside(ir, place, of, extent_along(z, r, a)))
+      place = g_binary(ir, OP_MIN, place, graph_size_plus(ir, of, -1)); /* the part ends inside, by sizes of several symbols */
+    value = g_gather(ir, value, place, a);
     any = true;
   }
   if (!any) return node_with_src(ir, r, src);
@@ -317,6 +361,7 @@ static Ref sized_cat(Sizing *z, Ref r, Ref *src) {
   for (int k = 0; k < x->nsrc; k++) {
     const int64_t n = node(ir, x->src[k])->dims[axis];
     const int of = extent_along(z, x->src[k], axis);
+    if (of >= 0 && !node(ir, x->src[k])->varies) src[k] = graph_masked(ir, src[k], axis, of, 0); /* it has more entries */
     any |= extent >= 0;
     if (!value) value = src[k];
     else if (extent < 0) value = g_cat(ir, 2, (Ref[]){ value, src[k] }, axis);
@@ -337,6 +382,18 @@ static Ref sized_cat(Sizing *z, Ref r, Ref *src) {
   return all < 0 ? value : graph_masked(ir, value, axis, all, 0);
 }
 
+/* Rows of IR.opened are about nodes of the front end. Later passes make other nodes, and may not find the extent of this axis. */
+static bool is_lost_later(const Sizing *z, Ref r, int axis) {
+  IR *ir = z->ir;
+  Refs below = { 0 };
+  bool lost = false;
+  ir_toposort(ir, &r, 1, &below);
+  for (size_t i = 0; i < below.n && !lost; i++)
+    for (size_t k = 0; k < ir->opened.n && !lost; k++) lost = ir->opened.p[k].value == below.p[i];
+  VEC_FREE(&below);
+  return lost && extent_along(z, r, axis) >= 0;
+}
+
 /* An index from data is known to be inside the greatest extent only, unless it is clamped. In a run it is inside, too: there the
  * clamp vanishes, or the proof fails. For constant indices the proof compares values. */
 static Ref sized_gather(const Sizing *z, Ref r, Ref *src) {
@@ -348,6 +405,10 @@ static Ref sized_gather(const Sizing *z, Ref r, Ref *src) {
   const bool outside = extent >= 0 && !index->varies && !graph_gathers_inside(ir, src[1], extent, count);
   if (outside || (extent >= 0 && index->varies && index->op != OP_MIN))
     src[1] = g_binary(ir, OP_MIN, src[1], graph_size_plus(ir, extent, -1));
+  if (extent >= 0 && index->varies && is_lost_later(z, gather_data(x), (int)gather_axis(x)))
+    src[0] = graph_masked(ir, src[0], (int)gather_axis(x), extent, 0);
+  /* a remainder by a size has no bounds that hold for all sizes, and an index with bounds has simpler places in memory */
+  if (extent >= 0 && !index->varies && node(ir, src[1])->vmin < 0) src[1] = g_binary(ir, OP_MAX, src[1], c_int(ir, DT_I64, 0));
   const Ref value = node_with_src(ir, r, src);
   const int of = index->varies ? extent_along(z, r, (int)gather_axis(x)) : -1;
   return of < 0 ? value : graph_masked(ir, value, (int)gather_axis(x), of, 0); /* later passes learn the extent from the mask */

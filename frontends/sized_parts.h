@@ -19,7 +19,15 @@ typedef const Node *Peers[PROBES_MOST];
 /* A source of a peer. n: number of elements, if the source is a constant with at most ELEMENTS_MOST elements; 0: the source is no
  * such constant. bits: the bits of each element */
 enum { ELEMENTS_MOST = 64 };
-typedef struct Operand { int64_t n; const int64_t *bits; } Operand;
+struct Part;
+typedef struct Operand {
+  int64_t n;
+  const int64_t *bits;
+  struct Part *parts; /* if Sizing.mixed has the source: its nodes, from the source down to the leaves. A node comes before its
+                         sources, and once for each path to it. NULL: there are none, or more than PARTS_MOST */
+} Operand;
+enum { PARTS_MOST = 256 };
+typedef struct Part { const Node *peer; Operand of; } Part; /* the peer of a node, and its elements as in Operand */
 /* For a node of the graph for the greatest sizes. Element p is an array with an Operand for each source of the peer in probe p;
  * NULL: none of these sources is known to be a constant */
 typedef const Operand *Operands[PROBES_MOST];
@@ -34,6 +42,9 @@ typedef struct Sizing {
   int n;              /* number of probes */
   bool dense;         /* true: some reshapes become copies that move elements. See has_joined. */
   Peers *peer;        /* by Ref: the peers of the node */
+  bool *mixed;        /* by Ref: a constant that nodes compute, and whose peer differs by user. An example is h - 1 and w - 1 if
+                         h and w have equal greatest sizes. So its peers are noted by user. */
+  bool any_mixed;
   Operands *operand;  /* by Ref: the sources of the node's peers */
   Operands result;    /* result[p][i]: the Operand for output i of probe p's graph */
   ValueDims *input[PROBES_MOST]; /* input[p][i]: the shape of input i in probe p */

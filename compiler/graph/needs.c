@@ -334,8 +334,9 @@ bool graph_gathers_inside(const IR *ir, Ref index, int all_of_run, int count) {
   RunSizes run = { 0 }; /* other sizes are any */
   for (int64_t i = 0; inside && i < symbol_sizes(&ir->symbols.p[symbol]); i++) {
     run[symbol] = ir->symbols.p[symbol].low + i * ir->symbols.p[symbol].step;
-    inside = index_in_run(ir, index, run, counted ? extent_in_run(ir, count, run) : 0, &least, &most) &&
-             most < extent_in_run(ir, all_of_run, run);
+    const int64_t entries = counted ? extent_in_run(ir, count, run) : 0;
+    if (counted && !entries) continue; /* there is no index */
+    inside = index_in_run(ir, index, run, entries, &least, &most) && most < extent_in_run(ir, all_of_run, run);
   }
   return inside;
 }

@@ -402,6 +402,14 @@ static bool holds_later(const Fuse *f, Ref at, Ref r, int depth) {
   return false;
 }
 
+/* A number that follows from sizes alone, such as the place of the last entry. Bounds of indices must see it. */
+static bool is_of_sizes(const IR *ir, Ref r, int depth) {
+  const Node *x = node(ir, r);
+  bool yes = depth < INPUT_MOST && (x->op == OP_SIZE || x->op == OP_CONST || op_info[x->op].level == L_EXPR) && !x->rank;
+  for (int k = 0; k < x->nsrc && yes; k++) yes = is_of_sizes(ir, x->src[k], depth + 1);
+  return yes;
+}
+
 /* Decides the fate of r, once all its consumers have made their requests */
 static Fate fate_of(const Fuse *f, Ref r) {
   const IR *ir = f->s->ir;
@@ -409,7 +417,8 @@ static Fate fate_of(const Fuse *f, Ref r) {
   const Node *x = node(ir, r);
   const Info *me = &f->info[r];
   const double elems = (double)dims_elems(x->dims, x->rank);
-  if (is_leaf((Op)x->op) || op_is_gathering((Op)x->op) || (is_end_of_loop(ir, r) && !me->must)) return INLINED;
+  if (is_leaf((Op)x->op) || op_is_gathering((Op)x->op) || (!me->must && (is_end_of_loop(ir, r) || is_of_sizes(ir, r, 0))))
+    return INLINED;
   if (op_is_of_loops((Op)x->op)) return MATERIALIZED;
   if (me->must || x->op == OP_SCATTER || (x->op == OP_REDUCE && me->update) || me->regrouped > u->regrouped_most)
     return MATERIALIZED;
@@ -454,14 +463,6 @@ static void ask_source(const IR *ir, const Node *x, Ref q, bool selects, Info *a
     ask->evals *= below / (elems ? elems : 1);
   } else if (selects)
     ask->evals /= x->nsrc;
-}
-
-/* A number that follows from sizes alone, such as the place of the last entry. Bounds of indices must see it. */
-static bool is_of_sizes(const IR *ir, Ref r, int depth) {
-  const Node *x = node(ir, r);
-  bool yes = depth < INPUT_MOST && (x->op == OP_SIZE || x->op == OP_CONST || op_info[x->op].level == L_EXPR) && !x->rank;
-  for (int k = 0; k < x->nsrc && yes; k++) yes = is_of_sizes(ir, x->src[k], depth + 1);
-  return yes;
 }
 
 /* Values that a loop reads but does not change are computed before it. Movement and conversion of stored values cost nothing

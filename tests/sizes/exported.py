@@ -418,6 +418,65 @@ def suppressed(c=3, classes=2):
                    [("picked", picked, INT64, ["k", 3]), ("score", w.op("GatherND", scores, picked), FLOAT, ["k"]), ("great", great, INT64, [2, "m"])])
 
 
+def network(d=3):
+    """a graph of nodes and edges, with an edge from each node to itself: sums over edges, divided by degrees, and values of edges"""
+    w = Writer()
+    n = w.extent("x", 0)
+    ends = [w.op("Concat", w.op("Gather", "edges", w.ints(k, scalar=True), axis=0),
+                 w.op("Range", w.ints(0, scalar=True), w.op("Squeeze", n), w.ints(1, scalar=True)), axis=0) for k in (0, 1)]
+    message = w.op("Gather", w.op("MatMul", "x", w.weight(d, d)), ends[0], axis=0)
+    index = w.op("Expand", w.op("Unsqueeze", ends[1], w.ints(1)), w.op("Shape", message))
+    total, degree = (w.op("ScatterElements", w.op("Expand", w.number(0), w.op("Concat", n, w.ints(d), axis=0)), index, v, axis=0, reduction="add")
+                     for v in (message, w.op("Exp", w.op("Mul", message, w.number(0)))))
+    y = w.op("Div", total, degree)
+    return w.model([("x", FLOAT, ["nodes", d]), ("edges", INT64, [2, "edges"])],
+                   [("y", y, FLOAT, ["nodes", d]), ("each", w.op("Gather", y, ends[1], axis=0), FLOAT, ["all", d])], 18)
+
+
+def windows(c=4, side=4):
+    """windows of a picture that is padded to a multiple of them and shifted; height and width have equal greatest sizes"""
+    w = Writer()
+    b, h, k = (w.extent("x", axis) for axis in (0, 1, 2))
+    more = [w.op("Mod", w.op("Sub", w.ints(side), w.op("Mod", n, w.ints(side))), w.ints(side)) for n in (h, k)]
+    y = w.op("Pad", "x", w.op("Concat", w.ints(0, 0, 0, 0, 0), *more, w.ints(0), axis=0), w.number(0))
+    for axis in (1, 2):
+        y = w.op("Concat", w.op("Slice", y, w.ints(1), w.ints(2**62), w.ints(axis)), w.op("Slice", y, w.ints(0), w.ints(1), w.ints(axis)), axis=axis)
+    rows, columns = (w.op("Div", w.extent(y, axis), w.ints(side)) for axis in (1, 2))
+    y = w.op("Transpose", w.reshape(y, b, rows, side, columns, side, c), perm=[0, 1, 3, 2, 4, 5])
+    y = w.op("Softmax", w.reshape(y, -1, side * side, c), axis=1)
+    y = w.op("Transpose", w.reshape(y, b, rows, columns, side, side, c), perm=[0, 1, 3, 2, 4, 5])
+    y = w.reshape(y, b, w.op("Mul", rows, w.ints(side)), w.op("Mul", columns, w.ints(side)), c)
+    y = w.op("Slice", w.op("Slice", y, w.ints(0), h, w.ints(1)), w.ints(0), k, w.ints(2))
+    return w.model([("x", FLOAT, ["batch", "height", "width", c])], [("y", w.op("Add", "x", y), FLOAT, ["batch", "height", "width", c])])
+
+
+def mirrored(c=3):
+    """paddings that mirror a picture of equal greatest sizes, and means of its rows and columns side by side, which are split again"""
+    w = Writer()
+    x = w.op("Pad", "image", w.ints(0, 0, 1, 1, 0, 0, 1, 1), mode="reflect")
+    x = w.op("InstanceNormalization", w.conv(x, c, c, act=None), w.weight(c, scale=1), w.weight(c, scale=0.1))
+    rows, columns = w.op("ReduceMean", x, axes=[3]), w.op("Transpose", w.op("ReduceMean", x, axes=[2]), perm=[0, 1, 3, 2])
+    both = w.conv(w.op("Concat", rows, columns, axis=2), c, c, 1, act="Sigmoid")
+    rows, columns = w.op("Split", both, w.op("Concat", w.extent(x, 2), w.extent(x, 3), axis=0), axis=2, outputs=2)
+    y = w.op("Mul", w.op("Mul", x, rows), w.op("Transpose", columns, perm=[0, 1, 3, 2]))
+    return w.model([("image", FLOAT, ["batch", c, "height", "width"])], [("y", y, FLOAT, ["batch", c, "height", "width"])])
+
+
+def chosen(d=3, most=5):
+    """an If by a size, which keeps the last few positions; all but the first in reverse, and a transposed convolution of one or more"""
+    w = Writer()
+    x = w.op("Tanh", "x")
+    last = onnxfile.graph("last", [onnxfile.node("Slice", [x, w.ints(-most), w.ints(2**62), w.ints(0)], ["a"])], [], [], [onnxfile.value("a", FLOAT, ["m", d])])
+    same = onnxfile.graph("same", [onnxfile.node("Mul", [x, x], ["b"])], [], [], [onnxfile.value("b", FLOAT, ["m", d])])
+    y = w.op("If", w.op("Greater", w.extent("x", 0, scalar=True), w.ints(most, scalar=True)), then_branch=last, else_branch=same)
+    scores = w.op("Softmax", w.op("MatMul", y, w.op("Transpose", y, perm=[1, 0])), axis=-1)
+    first = w.op("Slice", x, w.ints(0), w.ints(most), w.ints(0))
+    turned = w.op("Slice", w.op("Slice", x, w.ints(1), w.ints(2**62), w.ints(0)), w.ints(-1), w.ints(-2**62), w.ints(0), w.ints(-1))
+    wide = w.op("ConvTranspose", w.op("Unsqueeze", w.op("Transpose", x, perm=[1, 0]), w.ints(0)), w.weight(d, 2, 4), kernel_shape=[4], strides=[2])
+    return w.model([("x", FLOAT, ["n", d])], [("y", w.op("MatMul", scores, y), FLOAT, ["m", d]), ("mean", w.op("ReduceMean", first, axes=[0]), FLOAT, [1, d]),
+                                              ("turned", turned, FLOAT, ["k", d]), ("wide", wide, FLOAT, [1, 2, "wide"])])
+
+
 PICTURE = {"batch": (1, 2, 1), "height": (8, 24, 1), "width": (8, 24, 1)}
 NEAREST = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
 
@@ -442,4 +501,7 @@ MODELS = {
     "decoded": (decoded, {"batch": (1, 3, 1), "height": (2, 12, 1), "width": (1, 9, 1)}),
     "nested": (nested, {"n": (1, 12, 1)}),
     "early": (early, {"n": (1, 24, 1)}),
+    "windows": (windows, {"batch": (1, 2, 1), "height": (1, 16, 1), "width": (1, 16, 1)}),
+    "mirrored": (mirrored, {"batch": (1, 2, 1), "height": (2, 16, 1), "width": (2, 16, 1)}),
+    "chosen": (chosen, {"n": (1, 24, 1)}),
 }

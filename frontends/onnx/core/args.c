@@ -136,6 +136,13 @@ bool form_differs(Build *b, int64_t number) {
   return had->open;
 }
 
+bool form_of_branches(Build *b, bool condition) {
+  FormNumbers *f = b->forms;
+  const bool had = f && f->at < f->all.n && f->all.p[f->at].open, differs = form_differs(b, condition);
+  if (differs && !had) f->all.n = f->at, f->again = true;
+  return differs;
+}
+
 int64_t form_most(Build *b, int64_t number) {
   return form_differs(b, number) ? b->forms->all.p[b->forms->at - 1].most : number;
 }

@@ -21,7 +21,7 @@ void spend(Build *b, int64_t n) {
 }
 
 int loop_begin(Build *b, int64_t trips) {
-  const int64_t least = b->sized ? 1 : tunable(b->c, loop_trips);
+  const int64_t least = form_differs(b, trips > 0) ? 0 : b->sized ? 1 : tunable(b->c, loop_trips);
   if (b->ir->in_loop && form_differs(b, trips))
     bad(b, "the number of iterations depends on a range of sizes, and so does the number of iterations of the loop around this "
            "loop; for one of these loops, give the dimension one number");

@@ -380,6 +380,8 @@ Ref greater(IR *ir, Ref x, Ref y);              /* x > y, where NaN counts as th
 Ref order_keys(Build *b, Ref x);
 /* Notes a number on which the nodes of an operator depend. Returns whether the number differs for other sizes of a range. */
 bool form_differs(Build *b, int64_t number);
+bool form_of_branches(Build *b, bool condition); /* as form_differs, for the constant condition of an If: drops the numbers behind
+                                                    it if it was not known to differ (FormNumbers.again) */
 int64_t form_most(Build *b, int64_t number); /* as form_differs, but returns the greatest number for all sizes
                                                 read so far */
 /* Rows lie along the last axis of `sorted` and of `value`. The numbers in each row of `sorted` ascend. For each element v in row

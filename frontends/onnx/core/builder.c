@@ -297,7 +297,8 @@ static Ref fold_small(Build *b, Ref r) {
   if (has_ragged(b, r)) return r; /* a constant would not tell which entries are valid */
   if (!const_tensor(b, r, &t)) return r;
   const Ref weight = g_weight(b->ir, ir_tensor(b->ir, &t));
-  return b->sized && keeps_form(b, x) && t.elems > 1 ? folded_aside(b, r, weight) : weight;
+  const bool many = t.elems > 1 || (t.elems && x->dt == DT_BOOL); /* one number has a formula, but a truth has none */
+  return b->sized && keeps_form(b, x) && many ? folded_aside(b, r, weight) : weight;
 }
 
 void become(Build *b, const char *op) {

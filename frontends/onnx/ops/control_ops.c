@@ -155,16 +155,55 @@ static void choose_side(Build *b, Ref cond, const Branch branch[2], const size_t
   b->wrong->n = noted[0] + 1;
 }
 
+static const char *const branch_name[2] = { "else_branch", "then_branch" };
+
+/* A result of an If whose condition follows from sizes: where(condition, yes, no). If extents of both differ at some sizes, both
+ * are padded to one more than the greatest extent, and the end is cut off. */
+static Ref choose_sized(Build *b, Ref cond, bool value, Ref yes, Ref no, uint32_t k) {
+  IR *ir = b->ir;
+  const Node *x = tensor_node(b, yes), *y = tensor_node(b, no);
+  if (x->dt != y->dt || x->rank != y->rank)
+    bad(b, "output %u has another type or rank if the condition is true than if it is false, and the condition differs within "
+           "the ranges of --dim; give one number, or smaller ranges", k);
+  const Node *taken = value ? x : y;
+  const Ref fill = c_int(ir, (DType)x->dt, 0);
+  int64_t dims[MAX_RANK];
+  memcpy(dims, taken->dims, taken->rank * sizeof *dims);
+  for (int a = 0; a < taken->rank; a++) {
+    const int64_t n = node(ir, yes)->dims[a], m = node(ir, no)->dims[a];
+    const bool differ = form_differs(b, n == m) || n != m;
+    const int64_t most = form_most(b, n > m ? n : m) + 1;
+    if (!differ) continue;
+    yes = pad_axes(ir, yes, a, 1, &(int64_t){ 0 }, &(int64_t){ most - n }, fill);
+    no = pad_axes(ir, no, a, 1, &(int64_t){ 0 }, &(int64_t){ most - m }, fill);
+  }
+  const int64_t none[MAX_RANK] = { 0 };
+  return g_where(ir, cond, g_shrink(ir, yes, none, NULL, dims), g_shrink(ir, no, none, NULL, dims));
+}
+
+/* An If whose condition is constant for each size, but not for all sizes of a range. Both branches are computed. */
+static void choose_by_size(Build *b, Ref cond, bool value, Branch branch[2]) {
+  const char *why;
+  for (int k = 0; k < 2; k++)
+    if (!branch_fits(&branch[k], &why))
+      bad(b, "the condition differs within the ranges of --dim, and '%s' cannot be built for all of the sizes: %s; give one "
+             "number, or smaller ranges", branch_name[k], why);
+  for (int k = 0; k < b->nout; k++) b->out[k] = choose_sized(b, cond, value, branch[1].out[k], branch[0].out[k], (uint32_t)k);
+}
+
 /* Exporters write branches for shapes that an input could have. With other shapes such a branch is invalid, and would fail if
  * it ran. */
 void op_if(Build *b) {
-  static const char *const name[2] = { "else_branch", "then_branch" };
   bool known, value, fits[2];
   const char *why[2];
   Branch branch[2];
   Ref cond = truth(b, b->in[0], &known, &value);
   for (int k = 0; k < 2; k++)
-    branch[k] = (Branch){ b, body(b, name[k], 0, (uint32_t)b->nout), NULL, ARENA_NEW(&b->c->model, Ref, b->nout + 1) };
+    branch[k] = (Branch){ b, body(b, branch_name[k], 0, (uint32_t)b->nout), NULL, ARENA_NEW(&b->c->model, Ref, b->nout + 1) };
+  if (known && form_of_branches(b, value)) {
+    choose_by_size(b, cond, value, branch);
+    return;
+  }
   if (known) {
     build_body(b, branch[value].g, NULL, b->out);
     return;
@@ -179,7 +218,7 @@ void op_if(Build *b) {
   }
   if (!fits[0] && !fits[1]) bad(b, "neither branch can be built: %s; %s", why[0], why[1]);
   for (int k = 0; k < 2; k++)
-    if (!fits[k]) warn_at(b->c, b->at, "'%s' cannot be built, so the other branch is always taken: %s", name[k], why[k]);
+    if (!fits[k]) warn_at(b->c, b->at, "'%s' cannot be built, so the other branch is always taken: %s", branch_name[k], why[k]);
   if (fits[0] && fits[1]) choose_side(b, cond, branch, noted);
   else memcpy(b->out, branch[!fits[0]].out, (size_t)b->nout * sizeof *b->out);
 }

@@ -243,8 +243,9 @@ static Ref scatter_known(Build *b, Ref x, const int64_t *to, int64_t n, Ref upda
 static Ref scatter_along(Build *b, Ref x, Ref index, Ref updates, int axis, Op op) {
   IR *ir = b->ir;
   const Node *xn = node(ir, x), *un = node(ir, updates);
-  const bool one = un->dims[axis] == 1, several = form_differs(b, one) && xn->dims[axis] > 1; /* at other sizes */
-  if (several || !one) return g_scatter(ir, op, x, index, updates, axis);
+  const bool one = un->dims[axis] == 1, several = form_differs(b, one); /* at other sizes */
+  const bool place = xn->dims[axis] == 1, places = form_differs(b, place) || !place;
+  if ((several && places) || !one) return g_scatter(ir, op, x, index, updates, axis);
   Ref hit = g_binary(ir, OP_CMPEQ, index, iota_axis(ir, DT_I64, xn->dims[axis], axis, xn->rank));
   return g_where(ir, hit, op ? g_binary(ir, op, x, updates) : updates, x);
 }

@@ -275,6 +275,9 @@ void op_slice(Build *b) {
     from = clamp(from, 0, step > 0 ? d : d - 1);
     to = step > 0 ? clamp(to, 0, d) : clamp(to, -1, d - 1);
     int64_t count = step > 0 ? (to - from + step - 1) / step : (from - to - step - 1) / -step;
+    const bool differs = form_differs(b, count), whole = form_differs(b, step == 1 && count < d);
+    if (differs && whole && x->varies) /* at some sizes it takes all: with an entry more, it is a node there, too */
+      r = pad_axes(b->ir, r, a, 1, &(int64_t){ 0 }, &(int64_t){ 1 }, c_int(b->ir, (DType)x->dt, 0));
     r = shrink_axis(b->ir, r, a, from, step, count > 0 && d ? count : 0);
   }
   b->out[0] = r;
@@ -379,19 +382,23 @@ void op_pad(Build *b) {
       bad(b, "the padding on axis %d is %lld and %lld around %lld elements, which is out of range", a, (long long)lo,
           (long long)hi, (long long)d);
     if (!attr_is(b, "mode", "constant")) {
+      const bool some = lo || hi;
+      if (!form_differs(b, some) && !some) continue;
       r = pad_by_index(b, r, a, lo, hi, attr_is(b, "mode", "edge") ? 'e' : attr_is(b, "mode", "wrap") ? 'w' : 'r');
       continue;
     }
     int64_t cut_lo = lo < 0 ? -lo : 0, cut_hi = hi < 0 ? -hi : 0, keep = d - cut_lo - cut_hi, drop = keep < 0 ? -keep : 0;
     int64_t add_lo = lo > 0 ? lo : 0, add_hi = hi > 0 ? hi : 0; /* one side may cut elements that the other side adds */
     if (drop && cut_lo > d) bad(b, "the padding on axis %d removes more elements than there are", a);
-    const int64_t more = form_differs(b, add_lo || add_hi); /* a padding that vanishes at some sizes has an element more at all */
+    if (form_differs(b, add_lo || add_hi)) { /* a padding that vanishes at some sizes has an element more at all */
+      r = pad_axes(ir, r, a, 1, &add_lo, &(int64_t){ add_hi + 1 }, fill);
+      r = shrink_axis(ir, r, a, cut_lo, 1, d + lo + hi);
+      continue;
+    }
     r = shrink_axis(ir, r, a, keep > 0 ? cut_lo : 0, 1, keep > 0 ? keep : 0);
     if (drop && add_lo) add_lo -= drop;
     else if (drop) add_hi -= drop;
-    add_hi += more;
     r = pad_axes(ir, r, a, 1, &add_lo, &add_hi, fill);
-    if (more) r = shrink_axis(ir, r, a, 0, 1, node(ir, r)->dims[a] - 1);
   }
   b->out[0] = r;
 }

@@ -451,7 +451,8 @@ void op_conv_transpose(Build *b) {
   bool even = true; /* all phases have equally many taps */
   const bool finite = all_finite(b, b->in[1]);
   for (int i = 0; i < w.n; i++) {
-    if (w.in[i] == 1) w.stride[i] = w.k[i] * w.dilation[i]; /* each output has at most one tap */
+    const bool one = w.in[i] == 1, open = form_differs(b, one);
+    if (one && !open) w.stride[i] = w.k[i] * w.dilation[i]; /* each output has at most one tap */
     even &= w.dilation[i] == 1 && w.k[i] % w.stride[i] == 0;
   }
   Ref y;
