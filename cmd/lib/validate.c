@@ -136,9 +136,12 @@ static void measure(Ctx *c, Validation *s, const int *sides, int n, Lives lives,
 
 static double build_seconds(const Validation *s) { return s->r->plan + s->r->build; }
 
+/* All kernels of the choice are compiled already. */
+static double choice_seconds(const Validation *s) { return s->r->plan + s->r->quickest; }
+
 /* A comparison that is followed by so many others, and by builds. At the end, the lock file needs a plan. */
 static Lives share_of_rest(const Validation *s, int others, int builds) {
-  const double rest = races_left(s->r) - s->r->plan - builds * build_seconds(s);
+  const double rest = races_left(s->r) - s->r->plan - builds * choice_seconds(s);
   return (Lives){ s->lives, LEAST_LIVES, clock_ms() + 1e3 * rest / (1 + others) };
 }
 
@@ -276,15 +279,16 @@ static Paired changed_kernels(const Validation *s, int side) {
 }
 
 /* A choice passes on a number of threads if its kernels make the model take less than `worth` of its time without schedules. The
- * upper end of this ratio's interval must be below `most`, and the whole model must not surely be slower. */
-typedef struct Asked { double worth, most; } Asked;
+ * upper end of this ratio's interval must be below `most`, and the whole model must not surely be slower. Each schedule of the
+ * choice has won before. */
+typedef struct Asked { double worth, sure, most; } Asked; /* sure: below it, the comparison need not go on */
 
 /* Compares the choice with the model without schedules. An undecided comparison goes on, at most AGAIN times. */
 static Paired compare(Ctx *c, Validation *s, int side, int threads, Asked asked) {
   const Lives lives = share_of_rest(s, threads == s->threads && s->other, 0);
   measure(c, s, (int[]){ 0, side }, 2, lives, threads);
   Paired own = changed_kernels(s, side);
-  for (int i = 0; i < AGAIN && is_open(&own, asked.worth, asked.most) && clock_ms() < lives.end; i++) {
+  for (int i = 0; i < AGAIN && is_open(&own, asked.worth, asked.sure) && clock_ms() < lives.end; i++) {
     sides_go_on(c, s->r, (Side *[]){ &s->side[0], &s->side[side] }, 2, (Lives){ lives.most, 1, lives.end }, threads);
     own = changed_kernels(s, side);
   }
@@ -329,9 +333,15 @@ static double runs_seconds(const Validation *s, int lives) {
   return (s->other ? 2 : 1) * sides_seconds(s->r, 2, lives, s->lives);
 }
 
-/* Whether the choice can be built and run, and the lock file planned */
-static bool has_time(const Validation *s) {
-  return build_seconds(s) + runs_seconds(s, LEAST_LIVES) + s->r->plan < races_left(s->r);
+/* The choice must be built and run, and the lock file planned. */
+static double least_seconds(const Validation *s) { return choice_seconds(s) + runs_seconds(s, LEAST_LIVES) + s->r->plan; }
+
+static bool has_time(const Validation *s) { return least_seconds(s) < races_left(s->r); }
+
+/* Whether a further side can be built beside k others, so that the rest has enough time. The sides have as many new kernels each. */
+static bool has_time_for_side(const Validation *s, int k) {
+  const double runs = sides_seconds(s->r, k + 1, LEAST_LIVES, s->lives);
+  return build_seconds(s) + (s->other && s->threads == 1 ? 2 : 1) * runs + least_seconds(s) < races_left(s->r);
 }
 
 /* The first side, and those with a schedule of the choice. Returns their number. */
@@ -408,21 +418,23 @@ static void try_schedules(Ctx *c, void *arg) {
   }
   if (!validate_needed(s) && s->sides == 2) return;
   for (int k = 0; k < s->sides; k++) {
+    if (k > 1 && !has_time_for_side(s, k)) s->sides = k;
+    if (k == s->sides) break;
     for (size_t i = 0; i < s->t->goals.n; i++) s->choice.p[i] = schedule_on(c, s, &s->t->goals.p[i], k);
     if (k) side_close(&s->side[k]), open_side(c, s, k);
     order[k] = k;
   }
   measure(c, s, order, s->sides, share_of_rest(s, s->other ? 3 : 1, 1), s->threads);
   ValidatedAt at = { .threads = s->threads, .untuned = model_ms(s, 0) }, other = { 0 };
-  int kept = choose(c, s, !s->stamped || !has_time(s));
+  int kept = choose(c, s, !s->stamped);
   if (kept && s->other && s->threads == 1 && s->stamped && has_time(s)) kept = keep_for_threads(c, s, kept);
   for (int i = 0; kept; i++) {
     const int side = is_side(c, s, 1) ? 1 : last;
     if (side == last) side_close(&s->side[last]), open_side(c, s, last);
     const Tunables *u = tunables_of(c);
     double worth = u->validate_gain;
-    if (holds(c, s, side, s->threads, (Asked){ u->validate_model_gain, 1 }, &at)) {
-      if (!s->other || holds(c, s, side, s->other, (Asked){ u->validate_slack, INFINITY }, &other)) break;
+    if (holds(c, s, side, s->threads, (Asked){ u->validate_model_gain, 1, u->validate_model_end }, &at)) {
+      if (!s->other || holds(c, s, side, s->other, (Asked){ u->validate_slack, INFINITY, INFINITY }, &other)) break;
       worth = 1;
     }
     kept = i < TRIES - 1 && has_time(s) ? choose_again(s, side, worth) : 0;
