@@ -166,12 +166,12 @@ static double nest_ms_in(const Validation *s, const Goal *g, int side, int life)
 static double nest_ms(const Validation *s, const Goal *g, int side) { return nest_ms_in(s, g, side, -1); }
 
 /* The same for all nests like this one that have the same schedule on the side, as each kernel's time has accidents of its own */
-static double alike_ms_in(Ctx *c, const Validation *s, const Goal *g, int side, int with, int life) {
+static double similar_ms_in(Ctx *c, const Validation *s, const Goal *g, int side, int with, int life) {
   const char *text = schedule_on(c, s, g, side);
   double ms = 0;
   for (size_t i = 0; i < s->t->goals.n; i++) {
     const Goal *x = &s->t->goals.p[i];
-    const bool same = x == g || (goals_alike(g, x) && !strcmp(schedule_on(c, s, x, side), text));
+    const bool same = x == g || (goals_similar(g, x) && !strcmp(schedule_on(c, s, x, side), text));
     if (same) ms += nest_ms_in(s, x, with, life);
   }
   return ms;
@@ -181,7 +181,7 @@ static double alike_ms_in(Ctx *c, const Validation *s, const Goal *g, int side, 
 static bool surely_faster(Ctx *c, const Validation *s, const Goal *g, int side) {
   Reals logs = { 0 };
   for (size_t i = 0; i < side_lives(&s->side[0]); i++) {
-    const double before = alike_ms_in(c, s, g, side, 0, (int)i), after = alike_ms_in(c, s, g, side, side, (int)i);
+    const double before = similar_ms_in(c, s, g, side, 0, (int)i), after = similar_ms_in(c, s, g, side, side, (int)i);
     VEC_PUSH(&logs, before > 0 && after > 0 ? log(after / before) : 0);
   }
   const bool is = paired_trimmed(logs.p, logs.n).high < 1;
@@ -426,9 +426,9 @@ static void take_choice(Validation *s, int kept) {
   }
 }
 
-static void give_result(Validation *s, int found, int kept, const ValidatedAt *at, const ValidatedAt *other) {
+static void give_result(Validation *s, int found, int kept, const Plan *p, const ValidatedAt *at, const ValidatedAt *other) {
   Validated *v = s->result;
-  if (kept || !v->kept) *v = (Validated){ .kept = kept, .at = *at, .other = *other }; /* else the last result holds */
+  if (kept || !v->kept) *v = (Validated){ .kept = kept, .plan = p, .at = *at, .other = *other }; /* else the last result holds */
   v->decision = s->decision;
   v->ndecisions = s->ndecisions;
   v->done = true;
@@ -437,7 +437,7 @@ static void give_result(Validation *s, int found, int kept, const ValidatedAt *a
 
 static void try_schedules(Ctx *c, void *arg) {
   Validation *s = arg;
-  int order[SIDES], last = SIDES - 1;
+  int order[SIDES], last = SIDES - 1, side = 0;
   int found = number_found(s);
   if (s->threads == 1 && !s->t->lab.backend->device) {
     const double more = build_seconds(s) + sides_seconds(s->r, s->other ? 2 : 1, LEAST_LIVES, s->lives);
@@ -460,7 +460,7 @@ static void try_schedules(Ctx *c, void *arg) {
   int kept = choose(c, s, !s->stamped);
   if (kept && s->other && s->threads == 1 && s->stamped && has_time(s)) kept = keep_for_threads(c, s, kept);
   for (int i = 0; kept; i++) {
-    const int side = is_side(c, s, 1) ? 1 : last;
+    side = is_side(c, s, 1) ? 1 : last;
     if (side == last) side_close(&s->side[last]), open_side(c, s, last);
     const Tunables *u = tunables_of(c);
     double worth = u->validate_gain;
@@ -471,7 +471,7 @@ static void try_schedules(Ctx *c, void *arg) {
     kept = i < TRIES - 1 && has_time(s) ? choose_again(c, s, side, worth) : 0;
   }
   if (!kept) at = (ValidatedAt){ s->threads, at.untuned, at.untuned, 1, 1 }, other = (ValidatedAt){ 0 };
-  give_result(s, found, kept, &at, &other);
+  give_result(s, found, kept, s->plan_of[kept ? side : 0], &at, &other);
   take_choice(s, kept);
 }
 

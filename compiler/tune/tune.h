@@ -457,8 +457,8 @@ bool tune_run(Tuner *t);
  * must end. */
 Goal *tune_take(Tuner *t, Task *task);
 void tune_imported(Tuner *t);                        /* makes the best trial of each nest the nest's winner, also in the store */
-/* ---- siblings.c: goals of nests that do the same work with other constants ---- */
-bool goals_alike(const Goal *x, const Goal *y); /* whether the goals are of such nests */
+/* ---- similar.c: goals of nests that do the same work with other constants ---- */
+bool goals_similar(const Goal *x, const Goal *y); /* whether the goals are of such nests */
 /* Microseconds that goals like g take in a run of the model, if their search waits for that of g: they were not begun */
 double goal_waiting_us(const Tuner *t, const Goal *g);
 /* Sets g's rivals to the best schedules of goals like g that were searched. To be called for goals that were not begun */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* siblings.c: nests of a model that do the same work with other constants, such as layers that repeat. One is searched for all of
+/* similar.c: nests of a model that do the same work with other constants, such as layers that repeat. One is searched for all of
  * them. The others try its best schedules when the whole model is timed.
  *
  * needs: goals, some of them searched    gives: rivals of goals that were not searched    keeps: measurements */
@@ -10,17 +10,16 @@
 enum { LENT = 2 }; /* most schedules that a goal takes from others, since each is compiled for each goal */
 
 /* The heuristic has the same schedule for both, and expects the same time. */
-bool goals_alike(const Goal *x, const Goal *y) {
+bool goals_similar(const Goal *x, const Goal *y) {
   return !strcmp(x->base, y->base) && fabs(x->cycles - y->cycles) <= 0.01 * x->cycles;
 }
 
-/* Microseconds of goals like g, in a run of the model, that wait for the search of g: all that were not begun, if g is the first
- * of them that was begun, or will be. */
+/* Goals wait for the first of their kind that was begun; if none was, for the first one. */
 double goal_waiting_us(const Tuner *t, const Goal *g) {
   double us = 0;
   for (size_t i = 0; i < t->goals.n; i++) {
     const Goal *x = &t->goals.p[i];
-    if (x == g || !goals_alike(g, x)) continue;
+    if (x == g || !goals_similar(g, x)) continue;
     if (x->begun ? !g->begun || x < g : !g->begun && x < g) return 0;
     if (!x->begun && !x->done) us += x->count * x->best_us;
   }
@@ -49,7 +48,7 @@ static void lend(Tuner *t, Goal *g, const Goal *from, const char *opts) {
 void goal_borrow_rivals(Tuner *t, Goal *g) {
   for (size_t i = 0; i < t->goals.n; i++) {
     const Goal *x = &t->goals.p[i];
-    if (x == g || (!x->begun && !x->done) || !goals_alike(g, x)) continue;
+    if (x == g || (!x->begun && !x->done) || !goals_similar(g, x)) continue;
     lend(t, g, x, x->best);
     for (int k = 0; k < x->nrivals; k++) lend(t, g, x, x->rival[k]);
   }
@@ -59,7 +58,7 @@ void goal_borrow_rivals(Tuner *t, Goal *g) {
 bool goal_is_known_right(const Tuner *t, const Goal *g, const char *opts) {
   for (size_t i = 0; i < t->goals.n; i++) {
     const Goal *x = &t->goals.p[i];
-    if (goals_alike(g, x) && x->right && !strcmp(x->right, opts)) return true;
+    if (goals_similar(g, x) && x->right && !strcmp(x->right, opts)) return true;
   }
   return false;
 }
