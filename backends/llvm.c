@@ -221,8 +221,8 @@ static const char *put_to_i32(Render *w, int lanes, bool rounds, const char *a) 
   const uint32_t f = w->t->features;
   if (w->t->arch != ARCH_X86_64) return NULL;
   if (lanes == 16 && f & FEAT_AVX512) /* 4: the current direction; 8: to the nearest */
-    return emit(w, "call <16 x i32> @llvm.x86.avx512.mask.cvt%sps2dq.512(<16 x float> %s, <16 x i32> zeroinitializer, i16 -1, i32 %d)",
-                rounds ? "" : "t", a, rounds ? 8 : 4);
+    return emit(w, "call <16 x i32> @llvm.x86.avx512.mask.cvt%sps2dq.512(<16 x float> %s, <16 x i32> zeroinitializer, i16 -1, "
+                   "i32 %d)", rounds ? "" : "t", a, rounds ? 8 : 4);
   if (lanes == 8 && f & FEAT_AVX2)
     return emit(w, "call <8 x i32> @llvm.x86.avx.cvt%s.ps2dq.256(<8 x float> %s)", rounds ? "" : "t", a);
   return lanes == 4 ? emit(w, "call <4 x i32> @llvm.x86.sse2.cvt%sps2dq(<4 x float> %s)", rounds ? "" : "t", a) : NULL;
@@ -232,10 +232,13 @@ static const char *put_to_i32(Render *w, int lanes, bool rounds, const char *a) 
 static const char *put_saturated(Render *w, int lanes, bool fits, const char *a) {
   const Text f = llvm_type("float", lanes), t = llvm_type("i32", lanes), b = llvm_type("i1", lanes);
   const char *n = put_to_i32(w, lanes, false, a);
-  if (n && !fits)
-    n = emit(w, "select %s %s, %s splat (i32 2147483647), %s %s", b.s, emit(w, "fcmp oge %s %s, splat (float 0x41E0000000000000)", f.s, a),
-             t.s, t.s, n);
-  return n ? emit(w, "select %s %s, %s %s, %s zeroinitializer", b.s, emit(w, "fcmp ord %s %s, zeroinitializer", f.s, a), t.s, n, t.s) : NULL;
+  if (!n) return NULL;
+  if (!fits) {
+    const char *over = emit(w, "fcmp oge %s %s, splat (float 0x41E0000000000000)", f.s, a);
+    n = emit(w, "select %s %s, %s splat (i32 2147483647), %s %s", b.s, over, t.s, t.s, n);
+  }
+  const char *number = emit(w, "fcmp ord %s %s, zeroinitializer", f.s, a);
+  return emit(w, "select %s %s, %s %s, %s zeroinitializer", b.s, number, t.s, n, t.s);
 }
 
 static const char *put_cast(Render *w, DType from, DType to, int lanes, const char *a) {

@@ -325,7 +325,8 @@ static int choose_again(Ctx *c, Validation *s, int side, double worth) {
   for (size_t i = 0; i < s->t->goals.n; i++) {
     const Goal *g = &s->t->goals.p[i];
     if (!strcmp(s->choice.p[i], g->base)) continue;
-    const bool wins = s->stamped && nest_ms(s, g, side) < worth * nest_ms(s, g, 0) && (worth >= 1 || surely_faster(c, s, g, side));
+    const bool faster = s->stamped && nest_ms(s, g, side) < worth * nest_ms(s, g, 0);
+    const bool wins = faster && (worth >= 1 || surely_faster(c, s, g, side));
     if (!wins) s->choice.p[i] = g->base;
     left += wins;
     gone += !wins;

@@ -67,6 +67,7 @@ static Goal *add_goal(Tuner *t, Ref nest, const char *key) {
   g.base = g.best = text_of(ir, nest, &o);
   g.cycles = nest_cycles(&t->lab, nest, g.base);
   g.base_us = g.best_us = g.cycles * rate(t->lab.target, CLOCK, TUNER);
+  g.kind = goal_kind(t, &g);
   VEC_PUSH(&t->goals, g);
   return &t->goals.p[t->goals.n - 1];
 }

@@ -9,10 +9,29 @@
 
 enum { LENT = 2 }; /* most schedules that a goal takes from others, since each is compiled for each goal */
 
-/* The heuristic has the same schedule for both, and expects the same time. */
-bool goals_similar(const Goal *x, const Goal *y) {
-  return !strcmp(x->base, y->base) && fabs(x->cycles - y->cycles) <= 0.01 * x->cycles;
+static bool same_ranges(const IR *ir, Ref a, Ref b) {
+  Refs x = { 0 }, y = { 0 };
+  nest_ranges(ir, a, &x);
+  nest_ranges(ir, b, &y);
+  bool same = x.n == y.n;
+  for (size_t i = 0; i < x.n && same; i++) same = range_extent(node(ir, x.p[i])) == range_extent(node(ir, y.p[i]));
+  VEC_FREE(&x);
+  VEC_FREE(&y);
+  return same;
 }
+
+/* The ranges are equal, and the heuristic has the same schedule for both, and expects the same time. */
+static bool are_similar(const IR *ir, const Goal *x, const Goal *y) {
+  return fabs(x->cycles - y->cycles) <= 0.01 * x->cycles && !strcmp(x->base, y->base) && same_ranges(ir, x->nest, y->nest);
+}
+
+int goal_kind(const Tuner *t, const Goal *g) {
+  for (size_t i = 0; i < t->goals.n; i++)
+    if (are_similar(t->lab.ir, g, &t->goals.p[i])) return t->goals.p[i].kind;
+  return (int)t->goals.n;
+}
+
+bool goals_similar(const Goal *x, const Goal *y) { return x->kind == y->kind; }
 
 /* Goals wait for the first of their kind that was begun; if none was, for the first one. */
 double goal_waiting_us(const Tuner *t, const Goal *g) {

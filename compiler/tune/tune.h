@@ -400,6 +400,7 @@ typedef struct Goal {       /* the search for the schedule of one nest */
                               roofline; 0: unknown */
   double best_warm, best_cold; /* times of `best`, in microseconds */
   double cycles;           /* estimated cycles of `base` */
+  int kind;                /* similar goals have the same number (similar.c) */
   bool begun;              /* the heuristic's best schedules were tried in this session */
   int stale;               /* consecutive generations without progress */
   VEC(const char *) dropped; /* schedules that were dropped and not timed, mostly because their estimated cost is high */
@@ -458,6 +459,7 @@ bool tune_run(Tuner *t);
 Goal *tune_take(Tuner *t, Task *task);
 void tune_imported(Tuner *t);                        /* makes the best trial of each nest the nest's winner, also in the store */
 /* ---- similar.c: goals of nests that do the same work with other constants ---- */
+int goal_kind(const Tuner *t, const Goal *g);    /* a value for g->kind; g is not among t->goals yet */
 bool goals_similar(const Goal *x, const Goal *y); /* whether the goals are of such nests */
 /* Microseconds that goals like g take in a run of the model, if their search waits for that of g: they were not begun */
 double goal_waiting_us(const Tuner *t, const Goal *g);

@@ -39,8 +39,9 @@ def measure(name, model, args):
     """-> cells, the interval and the mean"""
     lock = bench.lock_of(name, model, TUNE) or bench.UNTUNED
     def pairs(count, seconds):
-        return json.loads(bench.run(bench.TGC, "bench", model, "--json", "-q", "--vs-untuned", f"--pairs={count}", f"--seconds={seconds}",
-                                    f"--threads={THREADS}", f"--tunable=bench_window={2 * float(seconds)}", *args, *lock, *bench.MORE))
+        return json.loads(bench.run(bench.TGC, "bench", model, "--json", "-q", "--vs-untuned", f"--pairs={count}",
+                                    f"--seconds={seconds}", f"--threads={THREADS}",
+                                    f"--tunable=bench_window={2 * float(seconds)}", *args, *lock, *bench.MORE))
     short = pairs(1, 0.03)["latency"]["median_ms"] < SHORT
     r = pairs(PAIRS * 4, float(SECONDS) / 4) if short else pairs(PAIRS, SECONDS)
     p = {"gain": 1, "low": 1, "high": 1} if r["same"] else r["pairs"]
