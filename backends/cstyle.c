@@ -192,7 +192,7 @@ static void count_uses(Render *w) {
     const Node *x = node(w->ir, prog->p[i]);
     if (x->op == OP_END) depth--;
     w->use[i].block = stack[depth];
-    const Node *packed = packed_rounding(w, x);
+    const Node *packed = packed_rounding(w->ir, w->t, x);
     if (packed) { /* x is a function of what is rounded: nothing uses the ops between */
       Use *u = &w->use[refmap_get(&w->at, operand(packed)) - 1];
       u->elsewhere |= u->block != w->use[i].block;

@@ -56,9 +56,6 @@ static inline const char *arg(Render *w, const Node *x, int k) { return arg_as(w
 /* returns the text of operand k of x, for a place between commas or brackets */
 static inline const char *inside(Render *w, const Node *x, int k) { return arg_as(w, x, k, LOOSE); }
 
-/* The helper tgc_pack rounds floats, and casts the rounded values to integers of 8 bits. If x is a cast that is printed as a call
- * of this helper, returns the node that rounds (ROUND); else NULL. */
-const Node *packed_rounding(const Render *w, const Node *x);
 void put_expr(Render *w, Sb *o, const Node *x); /* appends the text of x to o */
 /* e: the text of x. Removes the outer parentheses if one pair encloses all of the text. Returns the precedence of the text
  * that is left in e. */

@@ -367,8 +367,7 @@ static void put_function(Render *w, Sb *o, const Node *x) {
 }
 
 /* ---- conversions ---- */
-/* Whether x is min(max(v, c), d) with constants within i32, or that rounded; NaN may occur */
-static bool fits_i32(const IR *ir, const Node *x) {
+bool fits_i32(const IR *ir, const Node *x) {
   if (x->op == OP_ROUND) x = node(ir, operand(x));
   for (int k = 0; k < 2; k++, x = node(ir, lhs(x))) {
     if (x->dt != DT_F32 || x->op != (k ? OP_MAX : OP_MIN)) return false;
@@ -379,12 +378,12 @@ static bool fits_i32(const IR *ir, const Node *x) {
   return true;
 }
 
-const Node *packed_rounding(const Render *w, const Node *x) {
-  if (x->op != OP_CAST || !dt_int((DType)x->dt) || dtype_info[x->dt].bits != 8 || !target_packs(w->t, x->lanes)) return NULL;
-  const Node *c = node(w->ir, operand(x));
+const Node *packed_rounding(const IR *ir, const Target *t, const Node *x) {
+  if (x->op != OP_CAST || !dt_int((DType)x->dt) || dtype_info[x->dt].bits != 8 || !target_packs(t, x->lanes)) return NULL;
+  const Node *c = node(ir, operand(x));
   if (c->op != OP_CAST || c->dt != DT_I32) return NULL;
-  const Node *r = node(w->ir, operand(c));
-  return r->op == OP_ROUND && fits_i32(w->ir, r) ? r : NULL;
+  const Node *r = node(ir, operand(c));
+  return r->op == OP_ROUND && fits_i32(ir, r) ? r : NULL;
 }
 
 /* The form that converts lanes: a call of a helper, or the language's conversion if that suffices. */
@@ -413,7 +412,7 @@ static const Node *rounding_of(const Render *w, const Node *x) {
 }
 
 static void put_cast(Render *w, Sb *o, const Node *x) {
-  const Node *packed = packed_rounding(w, x);
+  const Node *packed = packed_rounding(w->ir, w->t, x);
   if (packed) {
     char sfx[32];
     sb_printf(o, "tgc_pack_%s(%s)", type_suffix((DType)x->dt, x->lanes, sfx), inside(w, packed, 0));

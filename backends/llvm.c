@@ -215,6 +215,32 @@ static const char *put_half(Render *w, DType from, DType to, int lanes, const ch
   return call(w, function, widens ? f : i, widens ? i : f, 1, &a);
 }
 
+/* Calls the instruction of x86 that converts floats to i32, and rounds them or drops their fractions. It makes the least integer
+ * of NaN, and of what is out of range. NULL: there is no such instruction for so many lanes. */
+static const char *put_to_i32(Render *w, int lanes, bool rounds, const char *a) {
+  const uint32_t f = w->t->features;
+  if (w->t->arch != ARCH_X86_64) return NULL;
+  if (lanes == 16 && f & FEAT_AVX512) /* 4: the current direction; 8: to the nearest */
+    return emit(w, "call <16 x i32> @llvm.x86.avx512.mask.cvt%sps2dq.512(<16 x float> %s, <16 x i32> zeroinitializer, i16 -1, "
+                   "i32 %d)", rounds ? "" : "t", a, rounds ? 8 : 4);
+  if (lanes == 8 && f & FEAT_AVX2)
+    return emit(w, "call <8 x i32> @llvm.x86.avx.cvt%s.ps2dq.256(<8 x float> %s)", rounds ? "" : "t", a);
+  return lanes == 4 ? emit(w, "call <4 x i32> @llvm.x86.sse2.cvt%sps2dq(<4 x float> %s)", rounds ? "" : "t", a) : NULL;
+}
+
+/* Saturates; NaN gives 0. LLVM's intrinsic for it becomes code for each lane on x86. NULL: the intrinsic suffices. */
+static const char *put_saturated(Render *w, int lanes, bool fits, const char *a) {
+  const Text f = llvm_type("float", lanes), t = llvm_type("i32", lanes), b = llvm_type("i1", lanes);
+  const char *n = put_to_i32(w, lanes, false, a);
+  if (!n) return NULL;
+  if (!fits) {
+    const char *over = emit(w, "fcmp oge %s %s, splat (float 0x41E0000000000000)", f.s, a);
+    n = emit(w, "select %s %s, %s splat (i32 2147483647), %s %s", b.s, over, t.s, t.s, n);
+  }
+  const char *number = emit(w, "fcmp ord %s %s, zeroinitializer", f.s, a);
+  return emit(w, "select %s %s, %s %s, %s zeroinitializer", b.s, number, t.s, n, t.s);
+}
+
 static const char *put_cast(Render *w, DType from, DType to, int lanes, const char *a) {
   const Text tf = llvm_value(from, lanes), tt = llvm_value(to, lanes), sf = llvm_suffix(from, lanes), st = llvm_suffix(to, lanes);
   const int bf = dtype_info[from].bits, bt = dtype_info[to].bits;
@@ -243,6 +269,15 @@ static const char *put_rounded(Render *w, DType to, const char *a) {
   n = emit(w, "call i32 @llvm.smax.i32(i32 %s, i32 %d)", n, dtype_info[to].cls == 'i' ? -(1 << bits) : 0);
   n = emit(w, "call i32 @llvm.smin.i32(i32 %s, i32 %d)", n, (1 << bits) - 1);
   return emit(w, "trunc i32 %s to %s", n, llvm_scalar[to]);
+}
+
+/* Casts of vectors of floats to integers, where LLVM's own are slow; NULL: they are not. a: the operand */
+static const char *put_vector_cast(Render *w, const Node *x, const char *a) {
+  const Node *rounded = packed_rounding(w->ir, w->t, x);
+  const char *n = rounded ? put_to_i32(w, x->lanes, true, value(w, operand(rounded))) : NULL;
+  if (n) return put_cast(w, DT_I32, (DType)x->dt, x->lanes, n); /* the least integer, of NaN, becomes 0 */
+  if (x->lanes == 1 || x->dt != DT_I32 || node(w->ir, operand(x))->dt != DT_F32) return NULL;
+  return put_saturated(w, x->lanes, fits_i32(w->ir, node(w->ir, operand(x))), a);
 }
 
 /* ---- dot products: an intrinsic for each feature and number of lanes ---- */
@@ -622,7 +657,7 @@ static const char *put_expr(Render *w, const Node *x) {
   const IR *ir = w->ir;
   const DType d = (DType)x->dt, d0 = (DType)node(ir, x->src[0])->dt;
   const Text t = llvm_value(d, x->lanes), t0 = llvm_value(d0, x->lanes);
-  const char *arg[3];
+  const char *arg[3], *text;
   CHECK(x->nsrc <= 3);
   for (int k = 0; k < x->nsrc; k++) arg[k] = value(w, x->src[k]);
   int64_t c;
@@ -630,6 +665,7 @@ static const char *put_expr(Render *w, const Node *x) {
   case OP_CAST: /* LLVM removes the rounding if nothing else uses it */
     if (x->lanes == 1 && node(ir, operand(x))->op == OP_ROUND && target_rounds_to_int(w->t, d0, d))
       return put_rounded(w, d, value(w, operand(node(ir, operand(x)))));
+    if ((text = put_vector_cast(w, x, arg[0]))) return text;
     return put_cast(w, d0, d, x->lanes, arg[0]);
   case OP_BITCAST: return strcmp(t0.s, t.s) ? emit(w, "bitcast %s %s to %s", t0.s, arg[0], t.s) : arg[0];
   case OP_WHERE: return emit(w, "select %s %s, %s %s, %s %s", t0.s, arg[0], t.s, arg[1], t.s, arg[2]);

@@ -339,11 +339,13 @@ const Setting *settings_of(Ctx *c, const Options *o, const Target *t, const char
 typedef struct ValidatedAt { int threads; double untuned, tuned, low, high; } ValidatedAt;
 /* done: the model was validated. found: number of nests for which the tuner found a schedule; kept: number of nests whose final
  * schedule is not Goal.base (tune.h). at: times with the requested number of threads; other: times with another number of
- * threads. decision: ndecisions decisions of passes. The schedules were validated together with these decisions */
+ * threads. decision: ndecisions decisions of passes. The schedules were validated together with these decisions. plan: the plan of
+ * the bundle that was validated */
 typedef struct Validated {
   bool done;
   int kept, found;
   ValidatedAt at, other;
+  const Plan *plan;
   const Decision *decision;
   size_t ndecisions;
 } Validated;

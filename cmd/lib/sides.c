@@ -64,6 +64,7 @@ Side side_open(Ctx *c, Races *r, const Plan *p) {
   r->build = (built - begin) * 1e-3;
   if (!r->again) r->whole = r->build;
   if (r->jobs && !r->again) r->build = (put - begin + tunable(c, tune_build_again) * (built - put)) * 1e-3;
+  r->quickest = r->again ? fmin(r->quickest, r->build) : r->build;
   r->again = true;
   races_note(r, "the model, %zu kernels, was built in %.2f s", n, (built - begin) * 1e-3);
   return x;

@@ -43,6 +43,7 @@ struct Races {             /* data that all comparisons share, and estimates of 
                               a life that ends as soon as it has enough runs */
   double whole;            /* seconds that the first call of side_open took. Later calls can be faster, since they can use object
                               files of earlier builds again */
+  double quickest;         /* estimate in seconds for a call of side_open that has no new kernels: the least time of a call */
   bool again;              /* side_open was called before */
 };
 /* One measurement is one call of sides_measure or sides_go_on. The measurement gives each side at least `least` and at most

@@ -136,9 +136,12 @@ static void measure(Ctx *c, Validation *s, const int *sides, int n, Lives lives,
 
 static double build_seconds(const Validation *s) { return s->r->plan + s->r->build; }
 
+/* All kernels of the choice are compiled already. */
+static double choice_seconds(const Validation *s) { return s->r->plan + s->r->quickest; }
+
 /* A comparison that is followed by so many others, and by builds. At the end, the lock file needs a plan. */
 static Lives share_of_rest(const Validation *s, int others, int builds) {
-  const double rest = races_left(s->r) - s->r->plan - builds * build_seconds(s);
+  const double rest = races_left(s->r) - s->r->plan - builds * choice_seconds(s);
   return (Lives){ s->lives, LEAST_LIVES, clock_ms() + 1e3 * rest / (1 + others) };
 }
 
@@ -162,11 +165,23 @@ static double nest_ms_in(const Validation *s, const Goal *g, int side, int life)
 
 static double nest_ms(const Validation *s, const Goal *g, int side) { return nest_ms_in(s, g, side, -1); }
 
-/* The nest takes less time on the side than without schedules, and this is no accident. */
-static bool surely_faster(const Validation *s, const Goal *g, int side) {
+/* The same for all nests like this one that have the same schedule on the side, as each kernel's time has accidents of its own */
+static double similar_ms_in(Ctx *c, const Validation *s, const Goal *g, int side, int with, int life) {
+  const char *text = schedule_on(c, s, g, side);
+  double ms = 0;
+  for (size_t i = 0; i < s->t->goals.n; i++) {
+    const Goal *x = &s->t->goals.p[i];
+    const bool same = x == g || (goals_similar(g, x) && !strcmp(schedule_on(c, s, x, side), text));
+    if (same) ms += nest_ms_in(s, x, with, life);
+  }
+  return ms;
+}
+
+/* The nest, and those like it, take less time on the side than without schedules, and this is no accident. */
+static bool surely_faster(Ctx *c, const Validation *s, const Goal *g, int side) {
   Reals logs = { 0 };
   for (size_t i = 0; i < side_lives(&s->side[0]); i++) {
-    const double before = nest_ms_in(s, g, 0, (int)i), after = nest_ms_in(s, g, side, (int)i);
+    const double before = similar_ms_in(c, s, g, side, 0, (int)i), after = similar_ms_in(c, s, g, side, side, (int)i);
     VEC_PUSH(&logs, before > 0 && after > 0 ? log(after / before) : 0);
   }
   const bool is = paired_trimmed(logs.p, logs.n).high < 1;
@@ -224,7 +239,7 @@ static int choose(Ctx *c, Validation *s, bool for_all) {
       double other = nest_ms(s, g, k);
       const bool chunks = s->threads > 1 && k > 1, differs = k == 1 ? has_found(g) : chunks || k - 2 < g->nrivals;
       const double worth = chunks ? u->validate_chunks_gain : u->validate_gain;
-      const bool faster = other < (ms < base ? ms : worth * ms) && surely_faster(s, g, k);
+      const bool faster = other < (ms < base ? ms : worth * ms) && surely_faster(c, s, g, k);
       if (differs && faster && !loses_in_run(c, s, g, k)) best = k, ms = other;
     }
     if (best > 1 && s->threads == 1 && !goal_is_right(s->t, g, schedule_on(c, s, g, best))) best = 0;
@@ -276,15 +291,16 @@ static Paired changed_kernels(const Validation *s, int side) {
 }
 
 /* A choice passes on a number of threads if its kernels make the model take less than `worth` of its time without schedules. The
- * upper end of this ratio's interval must be below `most`, and the whole model must not surely be slower. */
-typedef struct Asked { double worth, most; } Asked;
+ * upper end of this ratio's interval must be below `most`, and the whole model must not surely be slower. Each schedule of the
+ * choice has won before. */
+typedef struct Asked { double worth, sure, most; } Asked; /* sure: below it, the comparison need not go on */
 
 /* Compares the choice with the model without schedules. An undecided comparison goes on, at most AGAIN times. */
 static Paired compare(Ctx *c, Validation *s, int side, int threads, Asked asked) {
   const Lives lives = share_of_rest(s, threads == s->threads && s->other, 0);
   measure(c, s, (int[]){ 0, side }, 2, lives, threads);
   Paired own = changed_kernels(s, side);
-  for (int i = 0; i < AGAIN && is_open(&own, asked.worth, asked.most) && clock_ms() < lives.end; i++) {
+  for (int i = 0; i < AGAIN && is_open(&own, asked.worth, asked.sure) && clock_ms() < lives.end; i++) {
     sides_go_on(c, s->r, (Side *[]){ &s->side[0], &s->side[side] }, 2, (Lives){ lives.most, 1, lives.end }, threads);
     own = changed_kernels(s, side);
   }
@@ -304,12 +320,13 @@ static bool holds(Ctx *c, Validation *s, int side, int threads, Asked asked, Val
 
 /* Keeps the schedules of the choice that won again on a side; on another number of threads, those that did not lose. Returns
  * their number; 0: none, or no change. */
-static int choose_again(Validation *s, int side, double worth) {
+static int choose_again(Ctx *c, Validation *s, int side, double worth) {
   int left = 0, gone = 0;
   for (size_t i = 0; i < s->t->goals.n; i++) {
     const Goal *g = &s->t->goals.p[i];
     if (!strcmp(s->choice.p[i], g->base)) continue;
-    const bool wins = s->stamped && nest_ms(s, g, side) < worth * nest_ms(s, g, 0) && (worth >= 1 || surely_faster(s, g, side));
+    const bool faster = s->stamped && nest_ms(s, g, side) < worth * nest_ms(s, g, 0);
+    const bool wins = faster && (worth >= 1 || surely_faster(c, s, g, side));
     if (!wins) s->choice.p[i] = g->base;
     left += wins;
     gone += !wins;
@@ -329,9 +346,26 @@ static double runs_seconds(const Validation *s, int lives) {
   return (s->other ? 2 : 1) * sides_seconds(s->r, 2, lives, s->lives);
 }
 
-/* Whether the choice can be built and run, and the lock file planned */
-static bool has_time(const Validation *s) {
-  return build_seconds(s) + runs_seconds(s, LEAST_LIVES) + s->r->plan < races_left(s->r);
+/* The choice must be built and run, and the lock file planned. */
+static double least_seconds(const Validation *s) { return choice_seconds(s) + runs_seconds(s, LEAST_LIVES) + s->r->plan; }
+
+static bool has_time(const Validation *s) { return least_seconds(s) < races_left(s->r); }
+
+/* Number of nests with other schedules on a side than on those before it */
+static int number_new(Ctx *c, const Validation *s, int side) {
+  int n = 0;
+  for (size_t i = 0; i < s->t->goals.n; i++) {
+    const Goal *g = &s->t->goals.p[i];
+    n += strcmp(schedule_on(c, s, g, side), g->base) && (side == 1 || strcmp(schedule_on(c, s, g, side), schedule_on(c, s, g, 1)));
+  }
+  return n;
+}
+
+/* Whether a further side can be built beside k others, so that the rest has enough time */
+static bool has_time_for_side(Ctx *c, const Validation *s, int k) {
+  const double runs = sides_seconds(s->r, k + 1, LEAST_LIVES, s->lives), last = fmax(1, number_new(c, s, k - 1));
+  const double build = choice_seconds(s) + (s->r->build - s->r->quickest) * number_new(c, s, k) / last;
+  return build + (s->other && s->threads == 1 ? 2 : 1) * runs + least_seconds(s) < races_left(s->r);
 }
 
 /* The first side, and those with a schedule of the choice. Returns their number. */
@@ -370,6 +404,13 @@ static int number_found(const Validation *s) {
   return found;
 }
 
+static int number_of_rivals_only(const Validation *s) { /* nests with rivals, and without a schedule that was found alone */
+  int n = 0;
+  for (size_t i = 0; i < s->t->goals.n && s->sides > 2 && s->threads == 1; i++)
+    n += !has_found(&s->t->goals.p[i]) && s->t->goals.p[i].nrivals;
+  return n;
+}
+
 static int most_rivals(const Validation *s) {
   int most = 0;
   for (size_t i = 0; i < s->t->goals.n; i++)
@@ -386,9 +427,9 @@ static void take_choice(Validation *s, int kept) {
   }
 }
 
-static void give_result(Validation *s, int found, int kept, const ValidatedAt *at, const ValidatedAt *other) {
+static void give_result(Validation *s, int found, int kept, const Plan *p, const ValidatedAt *at, const ValidatedAt *other) {
   Validated *v = s->result;
-  if (kept || !v->kept) *v = (Validated){ .kept = kept, .at = *at, .other = *other }; /* else the last result holds */
+  if (kept || !v->kept) *v = (Validated){ .kept = kept, .plan = p, .at = *at, .other = *other }; /* else the last result holds */
   v->decision = s->decision;
   v->ndecisions = s->ndecisions;
   v->done = true;
@@ -397,8 +438,8 @@ static void give_result(Validation *s, int found, int kept, const ValidatedAt *a
 
 static void try_schedules(Ctx *c, void *arg) {
   Validation *s = arg;
-  int order[SIDES], last = SIDES - 1;
-  const int found = number_found(s);
+  int order[SIDES], last = SIDES - 1, side = 0;
+  int found = number_found(s);
   if (s->threads == 1 && !s->t->lab.backend->device) {
     const double more = build_seconds(s) + sides_seconds(s->r, s->other ? 2 : 1, LEAST_LIVES, s->lives);
     const double fit = (races_left(s->r) - validate_seconds(s, true)) / fmax(more, 1e-3);
@@ -407,28 +448,31 @@ static void try_schedules(Ctx *c, void *arg) {
     if (fit >= 1) s->sides += (int)fmin(fit, most_rivals(s));
   }
   if (!validate_needed(s) && s->sides == 2) return;
+  found += number_of_rivals_only(s);
   for (int k = 0; k < s->sides; k++) {
+    if (k > 1 && !has_time_for_side(c, s, k)) s->sides = k;
+    if (k == s->sides) break;
     for (size_t i = 0; i < s->t->goals.n; i++) s->choice.p[i] = schedule_on(c, s, &s->t->goals.p[i], k);
     if (k) side_close(&s->side[k]), open_side(c, s, k);
     order[k] = k;
   }
   measure(c, s, order, s->sides, share_of_rest(s, s->other ? 3 : 1, 1), s->threads);
   ValidatedAt at = { .threads = s->threads, .untuned = model_ms(s, 0) }, other = { 0 };
-  int kept = choose(c, s, !s->stamped || !has_time(s));
+  int kept = choose(c, s, !s->stamped);
   if (kept && s->other && s->threads == 1 && s->stamped && has_time(s)) kept = keep_for_threads(c, s, kept);
   for (int i = 0; kept; i++) {
-    const int side = is_side(c, s, 1) ? 1 : last;
+    side = is_side(c, s, 1) ? 1 : last;
     if (side == last) side_close(&s->side[last]), open_side(c, s, last);
     const Tunables *u = tunables_of(c);
     double worth = u->validate_gain;
-    if (holds(c, s, side, s->threads, (Asked){ u->validate_model_gain, 1 }, &at)) {
-      if (!s->other || holds(c, s, side, s->other, (Asked){ u->validate_slack, INFINITY }, &other)) break;
+    if (holds(c, s, side, s->threads, (Asked){ u->validate_model_gain, 1, u->validate_model_end }, &at)) {
+      if (!s->other || holds(c, s, side, s->other, (Asked){ u->validate_slack, INFINITY, INFINITY }, &other)) break;
       worth = 1;
     }
-    kept = i < TRIES - 1 && has_time(s) ? choose_again(s, side, worth) : 0;
+    kept = i < TRIES - 1 && has_time(s) ? choose_again(c, s, side, worth) : 0;
   }
   if (!kept) at = (ValidatedAt){ s->threads, at.untuned, at.untuned, 1, 1 }, other = (ValidatedAt){ 0 };
-  give_result(s, found, kept, &at, &other);
+  give_result(s, found, kept, s->plan_of[kept ? side : 0], &at, &other);
   take_choice(s, kept);
 }
 

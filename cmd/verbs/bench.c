@@ -37,6 +37,7 @@ typedef struct Bench {
   Reals late; /* by run: ms after its time, with --rate */
   const Floor *floor; /* NULL: not known */
   const char *so, *untuned_dir, *untuned_so; /* processes of --pairs open them again */
+  bool same;                                 /* both bundles have the same files, but for the manifest */
   Reals pairs;                               /* by pair of processes: the logarithm of the time with schedules over that without */
 } Bench;
 
@@ -67,9 +68,20 @@ static void start_ort(Ctx *c, Bench *b) {
   VEC_FREE(&argv);
 }
 
+/* Whether the digests of two bundles' files are equal */
+static bool same_files(Ctx *c, const char *x, const char *y) {
+  json_t *a = manifest_read(c, x), *b = manifest_read(c, y);
+  const json_t *of_a = json_object_get(a, "files"), *of_b = json_object_get(b, "files");
+  const bool same = of_a && json_equal(of_a, of_b);
+  json_decref(a);
+  json_decref(b);
+  return same;
+}
+
 static void start_untuned(Ctx *c, Bench *b) {
   const char *dir = b->untuned_dir = plan_put(c, b->o, b->untuned, b->scratch);
   b->untuned_f = interface_read(c, b->o, dir);
+  b->same = same_files(c, b->dir, dir);
   b->untuned_so = bundle_build(c, b->o, dir, dir, &b->untuned_f, NULL);
   b->plain = &b->side[b->sides++];
   worker_model(c, &b->plain->worker, dir, b->untuned_so, &b->untuned_f, b->threads, b->in, NULL);
@@ -298,6 +310,7 @@ static void print_bench(Ctx *c, Bench *b) {
     printf("gain      %.3f: time without searched schedules over that with them, mean of %s of processes; 90 %% interval %.3f to %.3f\n",
            1 / x.ratio, count_noun(&c->model, (int64_t)x.n, "pair"), 1 / x.high, 1 / x.low);
   } else if (b->plain) printf("gain      %.2f: median without searched schedules over the one with them\n", ratio(b, b->plain));
+  if (b->same) puts("same      both bundles have the same code and weights: the true gain is 1");
   if (b->floor) print_floor(c, b);
   printf("load      other processes kept %.2f CPUs busy%s\n", b->foreign,
          b->disturbed ? paint(b->o, stdout, PAINT_WARNING, ": disturbed", &c->model) : "");
@@ -354,7 +367,8 @@ static json_t *bench_json(Ctx *c, Bench *b) {
   if (b->floor) json_object_set_new(j, "floor", floor_json(b));
   if (b->plain)
     json_object_update_new(j,
-                           json_pack("{s:{s:o}, s:f}", "untuned", "latency", latency_json(b->plain), "gain", ratio(b, b->plain)));
+                           json_pack("{s:{s:o}, s:f, s:b}", "untuned", "latency", latency_json(b->plain), "gain", ratio(b, b->plain),
+                                     "same", b->same));
   if (b->pairs.n) json_object_set_new(j, "pairs", pairs_json(b));
   return j;
 }

@@ -249,16 +249,33 @@ static void report(Tuning *u, const char *lock) {
   if (lock) printf("schedules: %s\n", lock);
 }
 
-/* Adds the model's other schedules and all decisions to the lock file. */
-static void complete_lock(Ctx *c, const Tuning *u, const char *path) {
+static bool same_kernel(const Kernel *x, const Kernel *y) {
+  bool same = x->nests.n == y->nests.n && x->chunks == y->chunks;
+  for (size_t i = 0; i < x->nests.n && same; i++)
+    same = !strcmp(x->nests.p[i].key, y->nests.p[i].key) && !strcmp(x->nests.p[i].opts, y->nests.p[i].opts);
+  return same;
+}
+
+/* With -v: whether `tgc compile` makes the kernels that were validated, from the lock file. p: the plan that it makes */
+static void compare_plans(const Tuning *u, const Plan *p) {
+  const Plan *v = u->model.plan;
+  size_t same = 0;
+  if (!u->o->verbose || !v) return;
+  for (size_t k = 0; k < p->kernels.n && k < v->kernels.n; k++) same += same_kernel(&p->kernels.p[k], &v->kernels.p[k]);
+  fprintf(stderr, "the lock file gives %zu of %zu kernels that were validated\n", same, v->kernels.n);
+}
+
+/* Adds the model's other schedules and all decisions to the lock file. Returns the plan for it. */
+static const Plan *complete_lock(Ctx *c, const Tuning *u, const char *path) {
   Options o = *u->o;
   o.schedule = o.lock = path;
   o.no_store = o.quiet = true;
   const bool quiet = c->quiet;
   c->quiet = true; /* a decision may leave nothing to decide for another one */
-  plan_of(&o, load_graph(c, &o, NULL), u->races.target, NULL);
+  const Plan *p = plan_of(&o, load_graph(c, &o, NULL), u->races.target, NULL);
   c->quiet = quiet;
   c->file = NULL;
+  return p;
 }
 
 /* Adds the best schedule of every measured nest, and writes the lock file. */
@@ -317,7 +334,7 @@ static const char *write_lock(Tuning *u, bool complete) {
     warn_at(c, (Pos){ 0 }, "'%s' cannot be written; the schedules are in the store only (-o names another file)", l.path);
   if (!skip) put_schedules(c, u, &l);
   VEC_FREE(&l.lines);
-  if (!skip && complete) complete_lock(c, u, l.path);
+  if (!skip && complete) compare_plans(u, complete_lock(c, u, l.path));
   return skip ? NULL : l.path;
 }
 

@@ -197,6 +197,7 @@ TUNABLE(double, tune_verify, 60, 1, 10000, "seconds", "time limit of a compariso
 TUNABLE(double, tune_long_reference, 5e7, 0, 1e18, "cycles", "if the unscheduled kernel takes longer, a candidate is compared with it on one random input, not on two")
 TUNABLE(double, validate_gain, 0.995, 0, 1, "share of the untuned time", "in the whole model a schedule must take less than this to be kept")
 TUNABLE(double, validate_model_gain, 0.999, 0, 1, "share of the untuned time", "the model must take less than this with all schedules that are kept, by the times of its kernels")
+TUNABLE(double, validate_model_end, 1.01, 0.5, 10, "share of the untuned time", "upper end of the confidence interval of that time, at most; each schedule has won surely before, so this only excludes schedules that disturb each other")
 TUNABLE(double, validate_slack, 1.005, 0.5, 2, "share of the untuned time", "with another number of threads, schedules or decisions may take at most this; smaller differences cannot be measured")
 TUNABLE(double, validate_slack_end, 1.015, 0.5, 10, "share of the untuned time", "decisions are also compared with another number of threads; this comparison goes on while the upper end of its confidence interval is above this")
 TUNABLE(double, validate_chunks_gain, 0.96, 0, 1, "share of the time with the model's chunks", "another number of chunks must take less than this")

@@ -67,6 +67,7 @@ static Goal *add_goal(Tuner *t, Ref nest, const char *key) {
   g.base = g.best = text_of(ir, nest, &o);
   g.cycles = nest_cycles(&t->lab, nest, g.base);
   g.base_us = g.best_us = g.cycles * rate(t->lab.target, CLOCK, TUNER);
+  g.kind = goal_kind(t, &g);
   VEC_PUSH(&t->goals, g);
   return &t->goals.p[t->goals.n - 1];
 }
@@ -329,6 +330,7 @@ static void promote(Tuner *t, Goal *g) {
     if (!why) {
       take_best(g, x->opts, x->warm, x->cold);
       g->verified = g->dirty = true;
+      g->right = x->opts;
       return;
     }
     if (t->wrong && !late) t->wrong(t->progress_arg, g, x->opts, why);
@@ -379,14 +381,19 @@ void tune_rivals(Tuner *t) {
     g->nrivals = 0;
     if (g->begun && g->count * g->best_us > least) find_rivals(t, g);
   }
+  for (size_t i = 0; i < t->goals.n; i++) {
+    Goal *g = &t->goals.p[i];
+    if (!g->begun && !g->done && g->count * g->best_us > least) goal_borrow_rivals(t, g);
+  }
 }
 
 bool goal_is_right(Tuner *t, Goal *g, const char *opts) {
   Trial *x = known_trial(g, opts);
   bool late = false;
-  if (!strcmp(opts, g->best) || !strcmp(opts, g->base) || !x) return true;
+  if (!strcmp(opts, g->best) || !strcmp(opts, g->base) || !x || goal_is_known_right(t, g, opts)) return true;
   t->lab.deadline = fmax(t->lab.deadline, tune_clock() + t->lab.grace);
   const char *why = lab_verify(&t->lab, g->nest, g->key, opts, &late);
+  if (!why) g->right = opts;
   x->rejected |= why != NULL;
   if (why && !late && t->wrong && !t->lab.interrupted(t->lab.interrupted_arg)) t->wrong(t->progress_arg, g, opts, why);
   return !why;
@@ -461,10 +468,11 @@ static bool generation(Tuner *t, Goal *g) {
   return go_on;
 }
 
-/* Microseconds of a run of the model that might be gained. */
+/* Microseconds of a run of the model that might be gained, in goals like this one, too. */
 static double hope(const Tuner *t, const Goal *g) {
   const double share = g->count * g->best_us, gained = g->count * (g->base_us - g->best_us);
-  return g->slack > 0 ? fmax(g->slack - gained, tunable(t->lab.ctx, tune_hope) * share) : share;
+  const double own = g->slack > 0 ? fmax(g->slack - gained, tunable(t->lab.ctx, tune_hope) * share) : share;
+  return share > 0 && !t->lab.backend->driver ? own * (1 + goal_waiting_us(t, g) / share) : own;
 }
 
 static Goal *next_goal(Tuner *t) {

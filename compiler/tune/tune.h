@@ -400,12 +400,14 @@ typedef struct Goal {       /* the search for the schedule of one nest */
                               roofline; 0: unknown */
   double best_warm, best_cold; /* times of `best`, in microseconds */
   double cycles;           /* estimated cycles of `base` */
+  int kind;                /* similar goals have the same number (similar.c) */
   bool begun;              /* the heuristic's best schedules were tried in this session */
   int stale;               /* consecutive generations without progress */
   VEC(const char *) dropped; /* schedules that were dropped and not timed, mostly because their estimated cost is high */
   bool measured;           /* `best` was timed with the compiler's code; false: best_us is an estimate, or a time of the screen's
                               code */
   double screen_us;        /* microseconds of the incumbent with the screen's code; 0: unknown, or `measured` is true */
+  const char *right;       /* the schedule whose results were compared last in this session, and were right; NULL: none */
   bool verified;           /* results of `best` were compared in this session, or need no comparison */
   bool done, dirty;        /* done: the search is finished; dirty: the store does not have the current `best` and `done` */
   bool taken;              /* tune_take has returned this goal */
@@ -456,6 +458,16 @@ bool tune_run(Tuner *t);
  * must end. */
 Goal *tune_take(Tuner *t, Task *task);
 void tune_imported(Tuner *t);                        /* makes the best trial of each nest the nest's winner, also in the store */
+/* ---- similar.c: goals of nests that do the same work with other constants ---- */
+int goal_kind(const Tuner *t, const Goal *g);    /* a value for g->kind; g is not among t->goals yet */
+bool goals_similar(const Goal *x, const Goal *y); /* whether the goals are of such nests */
+/* Microseconds that goals like g take in a run of the model, if their search waits for that of g: they were not begun */
+double goal_waiting_us(const Tuner *t, const Goal *g);
+/* Sets g's rivals to the best schedules of goals like g that were searched. To be called for goals that were not begun */
+void goal_borrow_rivals(Tuner *t, Goal *g);
+/* Whether the results of the schedule `opts` were compared for a goal like g, and were right */
+bool goal_is_known_right(const Tuner *t, const Goal *g, const char *opts);
+
 /* Sets Goal.rival and Goal.nrivals of each goal. The rivals are the fastest schedules in Goal.trials and Goal.screened, except
  * Goal.best and Goal.base. The tunable tune_rival says how slow a rival may be. A nest that takes very little of the model's time
  * has no rivals (tune_rival_share). Does not compare the results of rivals: call goal_is_right. */

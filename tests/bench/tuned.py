@@ -5,7 +5,9 @@ words a network's name must contain one of.
 
 Each network is tuned, unless its lock file of an earlier call still fits. Then its bundle and the one without schedules run in
 PAIRS pairs of processes, side by side in blocks of 30 ms (`tgc bench --vs-untuned --pairs`). The gain of a pair is the ratio of both
-medians. The interval is Student's for the logarithms of the gains: 90 % of such intervals have the true mean.
+medians. The interval is Student's for the logarithms of the gains: 90 % of such intervals have the true mean. If no schedule was
+kept, both bundles have the same code and weights, and the gain is 1. A run of microseconds gets four times as many pairs in the
+same time, because processes differ by more than runs.
 Environment: as bench.py, and
   TUNE      how long each network is tuned (60s)
   PAIRS     pairs of processes (10), each for SECONDS (0.3)
@@ -20,6 +22,7 @@ import bench
 TUNE, PAIRS = os.environ.get("TUNE", "60s"), int(os.environ.get("PAIRS", 10))
 SECONDS, THREADS = os.environ.get("SECONDS", "0.3"), os.environ.get("THREADS", "1")
 MEAN_ASKED, LOW_ASKED = 1.04, 0.99
+SHORT = 0.2  # ms of a run
 HEADS = ["model", "untuned ms", "tuned ms", "gain", "low", "high", "changed"]
 
 
@@ -35,9 +38,13 @@ def changed(lock, name, model):
 def measure(name, model, args):
     """-> cells, the interval and the mean"""
     lock = bench.lock_of(name, model, TUNE) or bench.UNTUNED
-    r = json.loads(bench.run(bench.TGC, "bench", model, "--json", "-q", "--vs-untuned", f"--pairs={PAIRS}", f"--seconds={SECONDS}",
-                             f"--threads={THREADS}", *args, *lock, *bench.MORE))
-    p = r["pairs"]
+    def pairs(count, seconds):
+        return json.loads(bench.run(bench.TGC, "bench", model, "--json", "-q", "--vs-untuned", f"--pairs={count}",
+                                    f"--seconds={seconds}", f"--threads={THREADS}",
+                                    f"--tunable=bench_window={2 * float(seconds)}", *args, *lock, *bench.MORE))
+    short = pairs(1, 0.03)["latency"]["median_ms"] < SHORT
+    r = pairs(PAIRS * 4, float(SECONDS) / 4) if short else pairs(PAIRS, SECONDS)
+    p = {"gain": 1, "low": 1, "high": 1} if r["same"] else r["pairs"]
     untuned, tuned = bench.digits(r["untuned"]["latency"]["median_ms"]), bench.digits(r["latency"]["median_ms"])
     return [name, untuned + "*" * r["disturbed"], tuned, *(f"{p[k]:.3f}" for k in ("gain", "low", "high")), str(changed(lock, name, model))], p
 

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* similar.c: nests of a model that do the same work with other constants, such as layers that repeat. One is searched for all of
+ * them. The others try its best schedules when the whole model is timed.
+ *
+ * needs: goals, some of them searched    gives: rivals of goals that were not searched    keeps: measurements */
+#include "tune.h"
+#include <math.h>
+#include <string.h>
+
+enum { LENT = 2 }; /* most schedules that a goal takes from others, since each is compiled for each goal */
+
+static bool same_ranges(const IR *ir, Ref a, Ref b) {
+  Refs x = { 0 }, y = { 0 };
+  nest_ranges(ir, a, &x);
+  nest_ranges(ir, b, &y);
+  bool same = x.n == y.n;
+  for (size_t i = 0; i < x.n && same; i++) same = range_extent(node(ir, x.p[i])) == range_extent(node(ir, y.p[i]));
+  VEC_FREE(&x);
+  VEC_FREE(&y);
+  return same;
+}
+
+/* The ranges are equal, and the heuristic has the same schedule for both, and expects the same time. */
+static bool are_similar(const IR *ir, const Goal *x, const Goal *y) {
+  return fabs(x->cycles - y->cycles) <= 0.01 * x->cycles && !strcmp(x->base, y->base) && same_ranges(ir, x->nest, y->nest);
+}
+
+int goal_kind(const Tuner *t, const Goal *g) {
+  for (size_t i = 0; i < t->goals.n; i++)
+    if (are_similar(t->lab.ir, g, &t->goals.p[i])) return t->goals.p[i].kind;
+  return (int)t->goals.n;
+}
+
+bool goals_similar(const Goal *x, const Goal *y) { return x->kind == y->kind; }
+
+/* Goals wait for the first of their kind that was begun; if none was, for the first one. */
+double goal_waiting_us(const Tuner *t, const Goal *g) {
+  double us = 0;
+  for (size_t i = 0; i < t->goals.n; i++) {
+    const Goal *x = &t->goals.p[i];
+    if (x == g || !goals_similar(g, x)) continue;
+    if (x->begun ? !g->begun || x < g : !g->begun && x < g) return 0;
+    if (!x->begun && !x->done) us += x->count * x->best_us;
+  }
+  return us;
+}
+
+static const Trial *trial_with(const Goal *g, const char *opts) {
+  for (size_t i = 0; i < g->trials.n; i++)
+    if (!strcmp(g->trials.p[i].opts, opts)) return &g->trials.p[i];
+  for (size_t i = 0; i < g->screened.n; i++)
+    if (!strcmp(g->screened.p[i].opts, opts)) return &g->screened.p[i];
+  return NULL;
+}
+
+/* Lends a schedule, and estimates its time from that of the lender. */
+static void lend(Tuner *t, Goal *g, const Goal *from, const char *opts) {
+  const Trial *x = trial_with(from, opts);
+  Opts o;
+  if (!x || x->failed || g->nrivals >= LENT || trial_with(g, opts) || !strcmp(opts, g->base) || !strcmp(opts, g->best)) return;
+  const double scale = g->base_us / from->base_us;
+  if (opts_parse(t->lab.ir, g->nest, t->lab.target, opts, strlen(opts), &o)) return;
+  VEC_PUSH(&g->screened, ((Trial){ .opts = opts, .warm = x->warm * scale, .cold = x->cold * scale }));
+  g->rival[g->nrivals++] = opts;
+}
+
+void goal_borrow_rivals(Tuner *t, Goal *g) {
+  for (size_t i = 0; i < t->goals.n; i++) {
+    const Goal *x = &t->goals.p[i];
+    if (x == g || (!x->begun && !x->done) || !goals_similar(g, x)) continue;
+    lend(t, g, x, x->best);
+    for (int k = 0; k < x->nrivals; k++) lend(t, g, x, x->rival[k]);
+  }
+}
+
+/* A schedule computes in a goal what it computes in others like it. */
+bool goal_is_known_right(const Tuner *t, const Goal *g, const char *opts) {
+  for (size_t i = 0; i < t->goals.n; i++) {
+    const Goal *x = &t->goals.p[i];
+    if (goals_similar(g, x) && x->right && !strcmp(x->right, opts)) return true;
+  }
+  return false;
+}
