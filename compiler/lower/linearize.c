@@ -668,9 +668,10 @@ static Ref need(Linear *l, Ref r) {
   Ref src[MAX_RANGES + 64];
   for (int k = 0; k < x->nsrc; k++) src[k] = need(l, x->src[k]);
   const bool own = x->op == OP_STORE && buf_is_own(ir->bufs.p[buffer_id(node(ir, store_buffer(x)))].kind);
-  if (own && l->gate && l->gate[i]) l->value[i] = node_make(ir, OP_STORE, (DType)x->dt, 1, 3, src, 0, NULL, 0, NULL); /* nobody
-                                                                                                       reads a closed one */
-  else l->value[i] = x->nsrc ? node_with_src(ir, r, src) : r;
+  const bool closed = own && l->gate && l->gate[i]; /* without the gate it stores what nobody reads */
+  l->value[i] = closed    ? node_make(ir, OP_STORE, (DType)x->dt, 1, 3, src, 0, NULL, 0, NULL)
+                : x->nsrc ? node_with_src(ir, r, src)
+                          : r;
   if (x->op == OP_CONST || x->op == OP_BCAST || x->op == OP_BUFFER) put_leaf(l, l->value[i]);
   else if (x->op != OP_RANGE) VEC_PUSH(l->prog, l->value[i]);
   l->done[i] = true;
@@ -744,25 +745,28 @@ static void emit_sum(Linear *l, Ref e) {
   put(l, OP_SET, (DType)x->dt, x->lanes, 2, (Ref[]){ acc, sum }, 0, NULL);
 }
 
+/* Opens a condition; -> the range of its loop, which runs once */
+static Ref open_condition(Linear *l, Ref gate) {
+  const Ref once = range_new(l->ir, 1, RK_LOOP);
+  for (int k = 0; k < 2; k++) put_leaf(l, node(l->ir, gate)->src[k]);
+  VEC_PUSH(l->prog, gate);
+  put_leaf(l, once);
+  put(l, OP_LOOP, DT_NONE, 1, 2, (Ref[]){ once, gate }, 0, NULL);
+  return once;
+}
+
 /* Emits what belongs to a loop, except the sums of products of tiles, which it appends to *tiles */
 static void emit_sets(Linear *l, const Loop *me, Refs *tiles) {
   Refs open = { 0 }; /* conditions around sums */
-  size_t known = 0;      /* leaves outside of them */
+  size_t known = 0;  /* leaves outside of them */
   int row = 0;
   for (size_t i = 0; i < me->sets.n; i++) {
     const Ref e = me->sets.p[i];
     const bool sum = node(l->ir, e)->op == OP_RED;
     const int rows = sum && l->gate ? l->row[pos_of(l, e)] : 0;
-    if (rows > row && !row) need_indices(l, &me->sets), known = l->shared->visible.n;
-    if (rows > row) {
-      const Ref gate = l->gate[pos_of(l, e)], once = range_new(l->ir, 1, RK_LOOP);
-      for (int k = 0; k < 2; k++) put_leaf(l, node(l->ir, gate)->src[k]);
-      VEC_PUSH(l->prog, gate);
-      put_leaf(l, once);
-      put(l, OP_LOOP, DT_NONE, 1, 2, (Ref[]){ once, gate }, 0, NULL);
-      VEC_PUSH(&open, once);
-      row = rows;
-    }
+    if (rows > row && !open.n) need_indices(l, &me->sets), known = l->shared->visible.n;
+    if (rows > row) VEC_PUSH(&open, open_condition(l, l->gate[pos_of(l, e)]));
+    if (rows > row) row = rows;
     if (multiplies_tiles(l->ir, e)) VEC_PUSH(tiles, e);
     else if (sum) emit_sum(l, e);
     else need(l, e);
@@ -773,7 +777,6 @@ static void emit_sets(Linear *l, const Loop *me, Refs *tiles) {
 }
 
 static void emit_loop(Linear *l, int loop) {
-  IR *ir = l->ir;
   Refs sums = { 0 };
   Loop *me = &l->loop[loop];
   me->emitted = true;

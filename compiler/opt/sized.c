@@ -3,10 +3,10 @@
  *
  * If a run needs only the first values of a range (nest/needed.c), the range gets a limit. A tile of the range must not reach
  * past it where memory of the caller may end. Elsewhere the last tile or vector may go on behind it, so that few nests suffice.
- * The range becomes a loop over whole tiles, and nests beside it take what is left. Rows: nests for a few heights of a tile. The
- * last rows of such a tile may lie behind those that a run needs. Where memory ends there, they load the last row and are not
- * stored. If rows must not go on, there is one nest for each height of a tile that some run leaves. All of them keep
- * the nest's schedule, so they read the same packed weights, and add the terms of a sum in the
+ * The range becomes a loop over whole tiles, and nests beside it take what is left. Rows: a nest for lower tiles of any height.
+ * It has as many rows as the highest one. In a lower one, the others load its last row, and are not stored. So their terms need
+ * not be added (lower/linearize.c). If rows must not go on, there is one nest for each height of a tile that some run leaves. All
+ * of them keep the nest's schedule, so they read the same packed weights, and add the terms of a sum in the
  * same order. Lanes: whole vectors, then one that goes on behind the values; or narrow vectors, then single
  * values. A nest without work is a loop that runs no time. linearize.c moves no load of an input out of such a loop. A nest
  * beside another range's tiles is itself cut along the ranges that are left. A reduction over a range with a limit
@@ -364,8 +364,8 @@ static int few_rests(IR *ir, Ref nest, const Opts *o, int i, bool low, bool halv
 }
 
 /* Adds the nest for lower tiles of `height` rows, if some run has any */
-static void add_low(IR *ir, Ref nest, const Opts *o, int i, bool low, const tgcrt_size *values, int height, Remnants *parts) {
-  const int tile = o->opt[i].unroll;
+static void add_low(IR *ir, Ref nest, const Opts *o, int i, bool low, const tgcrt_size *values, int tile, int height,
+                    Remnants *parts) {
   const tgcrt_size any = { values->times, tile, height, TGCRT_SIZE_ANY, values->of };
   if (!ever(ir, &any)) return;
   Tiles tiles = { .count = size_of_tiles(ir, values, tile, height, TGCRT_SIZE_LOWER), .height = height };
@@ -389,17 +389,33 @@ static void add_any_height(IR *ir, Ref nest, const Opts *o, int i, const tgcrt_s
   add_rest(ir, nest, o, i, tiles, 1, size_of_tiles(ir, values, tile, 2, TGCRT_SIZE_SOME), &(Opt){ 0 }, parts);
 }
 
-/* Adds the rests of rows to parts; -> the number of whole tiles. ends: rows of padding have a nest of their own, so that no tile
- * may go on */
-static int row_rests(IR *ir, Ref nest, const Target *t, Opts *o, int i, const tgcrt_size *values, bool ends, Remnants *parts) {
+/* The nest serves lower tiles of another range already. So its code is for few runs: whole tiles go on behind the rows, and a
+ * single row has a nest of its own. -> the number of tiles */
+static int whole_beyond(IR *ir, Ref nest, const Opts *o, int i, const tgcrt_size *values, Tiles *whole, Remnants *parts) {
+  const int tile = o->opt[i].unroll;
+  const int64_t extent = range_extent(node(ir, o->opt[i].range)), most = (extent + tile - 1) / tile;
+  const Extent tiles = { .of = values->of, .times = values->times, .plus = tile - 1, .over = tile, .most = most },
+               several = { .of = values->of, .times = values->times, .plus = -1, .over = 1, .most = 1 };
+  add_low(ir, nest, o, i, true, values, (int)extent + 1, 1, parts);
+  whole->beyond = tile - 1;
+  whole->out = most * tile > extent;
+  const int count = extent_make(ir, tiles);
+  return size_number(ir, size_all(1, extent_times(ir, count, extent_make(ir, several))));
+}
+
+/* Adds the rests of rows to parts; -> the number of whole tiles. Sets whether these reach behind the rows that a run needs.
+ * ends: rows of padding have a nest of their own, so that no tile may go on */
+static int row_rests(IR *ir, Ref nest, const Target *t, Opts *o, int i, const tgcrt_size *values, bool ends, Tiles *whole,
+                     Remnants *parts) {
   const int tile = o->opt[i].unroll;
   const Nest n = nest_open(ir, nest);
   const bool low = nest_has_low_tiles(ir, &n), shares = shares_terms(ir, nest, o->opt[i].range);
   const bool on = !ends && rows_may_go_on(ir, nest, o->opt[i].range);
   if ((low && !on) || !shares || few_heights(ir, nest, t, o, o->opt[i].range))
     return few_rests(ir, nest, o, i, low, shares, values, parts);
+  if (low) return whole_beyond(ir, nest, o, i, values, whole, parts);
   if (on) add_any_height(ir, nest, o, i, values, parts);
-  for (int h = on ? 1 : tile - 1; h > 0; h--) add_low(ir, nest, o, i, low, values, h, parts);
+  for (int h = on ? 1 : tile - 1; h > 0; h--) add_low(ir, nest, o, i, low, values, tile, h, parts);
   return size_of_tiles(ir, values, tile, 1, TGCRT_SIZE_TILES);
 }
 
@@ -503,10 +519,10 @@ static Ref cut_range(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts
     return range_replace(ir, nest, r, now, 1, &now);
   }
   const bool covers = p.lanes > 1 && may_go_on(ir, nest, r);
-  Tiles whole = { .range = r, .begin = ix_const(ir, 0) };
+  Tiles whole = { .range = r, .begin = ix_const(ir, 0), .values = size_value(ir, size_number(ir, *values)) };
   whole.count = covers        ? covering_rests(ir, nest, o, i, values, parts)
                 : p.lanes > 1 ? lane_rests(ir, nest, o, i, values, parts)
-                              : row_rests(ir, nest, t, o, i, values, ends, parts);
+                              : row_rests(ir, nest, t, o, i, values, ends, &whole, parts);
   whole.height = (int64_t)o->opt[i].unroll * p.lanes;
   nest = with_tiles(ir, nest, &whole);
   opts_replace(o, r, whole.loop);
