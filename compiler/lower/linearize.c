@@ -396,11 +396,24 @@ static void find_row_gates(Linear *l, const Nest *n) {
   free(used);
 }
 
+/* The terms of a sum need no other loop, and no variable or tile of a matrix unit. */
+static bool has_plain_terms(const IR *ir, Ref sum) {
+  Refs all = { 0 };
+  bool plain = true;
+  ir_toposort(ir, (Ref[]){ red_value(node(ir, sum)) }, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Op op = (Op)node(ir, all.p[i])->op;
+    plain &= op != OP_RED && op != OP_MMA && op != OP_TILE && op != OP_HELD && op != OP_REPEAT;
+  }
+  VEC_FREE(&all);
+  return plain;
+}
+
 /* Sorts sums by their rows, if conditions may be around them. Otherwise, none has a gate afterwards. */
 static void sort_by_rows(Linear *l, Refs *sums) {
-  IR *ir = l->ir;
+  const IR *ir = l->ir;
   bool plain = l->gate != NULL;
-  for (size_t i = 0; i < sums->n && plain; i++) plain = product_of(ir, sums->p[i]) != NULL;
+  for (size_t i = 0; i < sums->n && plain; i++) plain = has_plain_terms(ir, sums->p[i]);
   for (size_t i = 0; i < sums->n && l->gate && !plain; i++) l->row[pos_of(l, sums->p[i])] = 0;
   for (size_t i = 1; i < sums->n && plain; i++) {
     const Ref sum = sums->p[i];
