@@ -374,7 +374,7 @@ static void order_products(Linear *l, Refs *sums) {
 
 /* ---- rows that few tiles have ---- */
 /* A lower tile has the sums of the highest one (opt/sized.c). Stores of rows that it does not have are closed. Their sums are not
- * computed, either: in each step of a reduction, row 3 is inside of a condition, in which row 4 is inside of another one. */
+ * computed, either. In each step of a reduction, row 3 is inside of a condition. Row 4 is inside of another one within. */
 
 /* Finds which nodes are for closed stores only. */
 static void find_row_gates(Linear *l, const Nest *n) {

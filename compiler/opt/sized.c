@@ -41,7 +41,7 @@ typedef struct Tiles {
   int count;
   int64_t height, beyond; /* values of a tile; values at its end that may lie behind those that a run needs */
   Ref values;             /* number of values that a run needs, if beyond > 0 */
-  Ref first;              /* values of the first tile in this run, which is at least as high as the second; 0: all have `height` */
+  Ref first;              /* values of the first tile in this run; the second is not higher. 0: all have `height` values */
   bool out;               /* a tile may also reach behind memory for the greatest size */
   Ref loop, inside;       /* made by with_tiles: ranges over the tiles, and over the values of one */
 } Tiles;
