@@ -299,7 +299,8 @@ static void open_loop(Render *w, size_t at) {
 
 static void close_loop(Render *w, size_t at) {
   const Node *x = node(w->ir, w->k->prog.p[at]);
-  const bool innermost = node(w->ir, w->k->prog.p[at - 1])->op != OP_END;
+  const Node *last = node(w->ir, w->k->prog.p[at - 1]);
+  const bool innermost = last->op != OP_END || range_extent(node(w->ir, end_range(last))) == 1; /* or a condition is innermost */
   const RangeKind kind = range_kind(node(w->ir, end_range(x)));
   const bool reduce = kind == RK_REDUCE;
   if (range_is_place(kind)) {

@@ -605,7 +605,8 @@ static const char *put_bound(Render *w, const char *chunk, const Node *range, co
   return emit(w, "sdiv %s %s, %d", type, emit(w, "mul nsw %s %s, %lld", type, chunk, units), chunks);
 }
 
-static void put_loop(Render *w, Ref range, int n) {
+static void put_loop(Render *w, const Node *loop, int n) {
+  const Ref range = loop_range(loop);
   const Node *r = node(w->ir, range);
   const char *type = llvm_scalar[r->dt];
   const char *name = arena_printf(&w->a, "%%r%d", n), *label = arena_printf(&w->a, "loop%d", n), *first = "0", *any = NULL;
@@ -616,6 +617,7 @@ static void put_loop(Render *w, Ref range, int n) {
     end = put_bound(w, "%end", r, limit);
   } else if (range_extent(r) < 1) any = "false";
   if (limit || range_kind(r) == RK_THREAD) any = emit(w, "icmp slt %s %s, %s", type, first, end);
+  if (loop_gate(loop)) any = any ? emit(w, "and i1 %s, %s", any, value(w, loop_gate(loop))) : value(w, loop_gate(loop));
   if (any) sb_printf(w->o, "  br i1 %s, label %%%s, label %%exit%d\n", any, label, n);
   else sb_printf(w->o, "  br label %%%s\n", label);
   const char *before = w->block;
@@ -708,7 +710,7 @@ static const char *put_value(Render *w, Ref r, int *loops) {
     for (size_t i = 0; i < w->k->locals.n; i++)
       if (w->k->locals.p[i] == buffer_id(x)) return arena_printf(&w->a, "%%panel%zu", i);
     BUG("a buffer that the kernel does not name");
-  case OP_LOOP: put_loop(w, loop_range(x), (*loops)++); return NULL;
+  case OP_LOOP: put_loop(w, x, (*loops)++); return NULL;
   case OP_END: put_end(w, end_range(x)); return NULL;
   case OP_LOAD: return put_load(w, x);
   case OP_STORE: put_store(w, x); return NULL;

@@ -10,29 +10,25 @@
  * `times`, `tile` and `height` are fields of tgcrt_size. A loop covers n * times rows; the comments below call this number `all`.
  * Quotients are rounded down, except where a comment says otherwise.
  *
- * The rules TILES to START divide the rows into tiles. The height of a tile is its number of rows. Full tiles have the height
+ * The rules TILES to FIRST divide the rows into tiles. The height of a tile is its number of rows. Full tiles have the height
  * `tile`. Full tiles leave a rest of all % tile rows. If the rest is not 0, the last full tile and the rest become two tiles of
  * nearly equal heights. The first of these two tiles has the height (all % tile + tile + 1) / 2. A tile with less than `tile`
- * rows is a lower tile. If `all` is less than `tile`, all rows form one lower tile.
- *
- * By the rules FULL to FIRST, all full tiles stay, and one or two further tiles cover the rest. The height of a further tile is
- * 1, 4, `tile` or the least even number above tile / 2. So the last tile may extend beyond the rows. */
+ * rows is a lower tile. If `all` is less than `tile`, all rows form one lower tile. The lower tiles follow the full ones. */
 typedef enum tgcrt_size_rule {
   TGCRT_SIZE_ALL,   /* all */
   TGCRT_SIZE_TILES, /* number of full tiles */
   TGCRT_SIZE_LOWER, /* number of lower tiles with the height `height`: 0, 1 or 2 */
   TGCRT_SIZE_ANY,   /* 1 if there are lower tiles with the height `height`, else 0 */
   TGCRT_SIZE_START, /* index of the first row in lower tiles with the height `height`; 0: there are none */
+  TGCRT_SIZE_HIGH,  /* number of lower tiles with `height` rows or more: 0, 1 or 2 */
+  TGCRT_SIZE_SOME,  /* 1 if there are lower tiles with `height` rows or more, else 0 */
+  TGCRT_SIZE_FIRST, /* rows of the first lower tile; 0: there is none */
   TGCRT_SIZE_WHOLE, /* all / tile */
   TGCRT_SIZE_BEGIN, /* all / tile * tile */
   TGCRT_SIZE_PARTS, /* all % tile / height */
   TGCRT_SIZE_COVER, /* all % tile / height, rounded up */
-  TGCRT_SIZE_FULL,  /* FULL, LOW, SOME and FIRST: as TILES, LOWER, ANY and START, but with one or two further tiles (see above) */
-  TGCRT_SIZE_LOW,
-  TGCRT_SIZE_SOME,
-  TGCRT_SIZE_FIRST,
-  TGCRT_SIZE_SHARE, /* height / (all / tile), rounded up; 0 if all / tile is 0 */
-  TGCRT_SIZE_ALONE, /* 1 if all / tile is 1, else 0 */
+  TGCRT_SIZE_SHARE, /* height / full tiles, rounded up; 0 if there are none */
+  TGCRT_SIZE_ALONE, /* 1 if there is one full tile, else 0 */
   TGCRT_SIZE_RULES
 } tgcrt_size_rule;
 
@@ -44,25 +40,6 @@ typedef struct tgcrt_size {
   int32_t of;
 } tgcrt_size;
 
-/* Returns the least of the heights 1, 4, `middle` and `tile` that is at least `rows` */
-static inline int64_t tgcrt_few_height(int64_t rows, int64_t middle, int64_t tile) {
-  const int64_t height = rows <= 1 ? rows : rows <= 4 ? 4 : rows <= middle ? middle : tile;
-  return height < tile ? height : tile;
-}
-
-/* Computes the heights of one or two tiles that cover the last `left` rows, which are fewer than `tile`. There are two tiles if
- * the sum of their heights, plus 2, is less than the height of a single tile for all these rows. If there is only one tile,
- * height[1] is not set. */
-static inline void tgcrt_few_tiles(int64_t left, int64_t tile, int64_t height[2]) {
-  const int64_t middle = (tile / 2 + 2) / 2 * 2, first = left > middle ? middle : 4;
-  height[0] = tgcrt_few_height(left, middle, tile);
-  if (left <= first) return;
-  const int64_t second = tgcrt_few_height(left - first, middle, tile);
-  if (height[0] - first - second <= 2) return;
-  height[0] = first;
-  height[1] = second;
-}
-
 /* Computes the heights of the two tiles at the end of a loop. last: the number of rows in these tiles, less than 2 * tile.
  * height[1] becomes 0 if one tile is enough. */
 static inline void tgcrt_last_tiles(int64_t last, int64_t tile, int64_t height[2]) {
@@ -73,26 +50,27 @@ static inline void tgcrt_last_tiles(int64_t last, int64_t tile, int64_t height[2
 /* Returns the number that the rule of s gives. n: extent number s->of in this run */
 static inline int64_t tgcrt_size_of(const tgcrt_size *s, int64_t n) {
   const int64_t all = n * s->times, tiles = all / s->tile, left = all % s->tile;
-  const int few = s->rule >= TGCRT_SIZE_FULL && s->rule <= TGCRT_SIZE_FIRST;
-  const int64_t before = left && tiles && !few ? tiles - 1 : tiles; /* full tiles before the tiles of height[] */
-  const int rule = few ? (int)s->rule - TGCRT_SIZE_FULL + TGCRT_SIZE_TILES : (int)s->rule;
+  const int64_t before = left && tiles ? tiles - 1 : tiles; /* full tiles before the tiles of height[] */
   int64_t height[2] = { 0, 0 };
-  if (left && few) tgcrt_few_tiles(left, s->tile, height);
-  else if (left) tgcrt_last_tiles(all - before * s->tile, s->tile, height);
-  const int64_t full = before + (height[0] == s->tile) + (height[1] == s->tile);
+  if (left) tgcrt_last_tiles(all - before * s->tile, s->tile, height);
+  const int whole = height[0] == s->tile; /* the first of height[] is a full tile; the second never is */
+  const int64_t full = before + whole;
   const int64_t lower = (height[0] == s->height) + (height[1] == s->height);
-  switch (rule) {
+  const int64_t high = (!whole && height[0] >= s->height) + (height[1] >= s->height);
+  switch (s->rule) {
   case TGCRT_SIZE_TILES: return full;
   case TGCRT_SIZE_LOWER: return lower;
   case TGCRT_SIZE_ANY: return lower > 0;
-  case TGCRT_SIZE_START:
-    return !lower ? 0 : height[0] == s->height || height[0] == s->tile ? full * s->tile : full * s->tile + height[0];
+  case TGCRT_SIZE_START: return !lower ? 0 : whole || height[0] == s->height ? full * s->tile : full * s->tile + height[0];
+  case TGCRT_SIZE_HIGH: return high;
+  case TGCRT_SIZE_SOME: return high > 0;
+  case TGCRT_SIZE_FIRST: return height[whole];
   case TGCRT_SIZE_WHOLE: return tiles;
   case TGCRT_SIZE_BEGIN: return tiles * s->tile;
   case TGCRT_SIZE_PARTS: return left / s->height;
   case TGCRT_SIZE_COVER: return (left + s->height - 1) / s->height;
-  case TGCRT_SIZE_SHARE: return tiles ? (s->height + tiles - 1) / tiles : 0;
-  case TGCRT_SIZE_ALONE: return tiles == 1;
+  case TGCRT_SIZE_SHARE: return full ? (s->height + full - 1) / full : 0;
+  case TGCRT_SIZE_ALONE: return full == 1;
   default: return all;
   }
 }

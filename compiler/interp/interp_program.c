@@ -227,7 +227,8 @@ static void run(Machine *m) {
       machine_step(m, s);
     } else if (s->x->op == OP_LOOP) {
       *var = first_of(m, node(m->ir, loop_range(s->x)));
-      if (*var >= limit_of(m, node(m->ir, loop_range(s->x)))) pc = s->match;
+      const bool closed = loop_gate(s->x) && !*source(m, s, 1);
+      if (closed || *var >= limit_of(m, node(m->ir, loop_range(s->x)))) pc = s->match;
     } else if (++*var < limit_of(m, node(m->ir, end_range(s->x)))) {
       pc = s->match;
     }

@@ -156,7 +156,6 @@ static void verify_host(const IR *ir, const Ref *list, size_t n) {
     NEED(x->op != OP_SHFLXOR, "an exchange of values in a program of no blocks");
     NEED(x->op != OP_WMMA, "a matrix product of a warp in a program of no blocks");
     NEED(touched(ir, x) < 0 || ir->bufs.p[touched(ir, x)].kind != BUF_SHARED, "shared memory in a program of no blocks");
-    NEED(x->op != OP_LOOP || !loop_gate(x), "a loop with a gate in a program of no blocks");
   }
 }
 

@@ -59,6 +59,8 @@ typedef struct Linear {
   bool *done;                    /* by position in nodes */
   int *hoisted;                  /* by position in nodes: the loop hoist() last saw it for */
   Ref *value;                    /* by position in nodes: its value in the program */
+  Ref *gate;                     /* by position in nodes: all its users are for a row that few tiles have: the condition; or 0 */
+  int *row;                      /* the row; 0: gate is 0 */
   VEC(SharedCopy) copies;
   RefMap panel;                  /* buffer + 1 of a copy (stage.c, stage_shared.c) to the loop it is made in */
   uint32_t *pos;                 /* by Ref - base hash: position in nodes */
@@ -370,6 +372,70 @@ static void order_products(Linear *l, Refs *sums) {
   free(there);
 }
 
+/* ---- rows that few tiles have ---- */
+/* A lower tile has the sums of the highest one (opt/sized.c). Stores of rows that it does not have are closed. Their sums are not
+ * computed, either. In each step of a reduction, row 3 is inside of a condition. Row 4 is inside of another one within. */
+
+/* Finds which nodes are for closed stores only. */
+static void find_row_gates(Linear *l, const Nest *n) {
+  IR *ir = l->ir;
+  bool *used = xcalloc(l->nodes.n + 1, sizeof *used);
+  l->gate = xcalloc(l->nodes.n + 1, sizeof *l->gate);
+  l->row = xcalloc(l->nodes.n + 1, sizeof *l->row);
+  for (size_t i = l->nodes.n; i-- > 0;) {
+    const Node *x = node(ir, l->nodes.p[i]);
+    const Ref gate = x->op == OP_STORE ? store_gate(x) : 0;
+    if (gate && !(l->gate[i] = sized_row_gate(ir, n, gate, &l->row[i]))) l->row[i] = 0;
+    for (int k = 0; k < x->nsrc && x->op != OP_PREFETCH; k++) {
+      const uint32_t s = pos_of(l, x->src[k]);
+      if (used[s] && l->row[s] != l->row[i]) l->gate[s] = 0, l->row[s] = 0;
+      if (!used[s]) l->gate[s] = l->gate[i], l->row[s] = l->row[i];
+      used[s] = true;
+    }
+  }
+  free(used);
+}
+
+/* The terms of a sum need no other loop, and no variable or tile of a matrix unit. */
+static bool has_plain_terms(const IR *ir, Ref sum) {
+  Refs all = { 0 };
+  bool plain = true;
+  ir_toposort(ir, (Ref[]){ red_value(node(ir, sum)) }, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Op op = (Op)node(ir, all.p[i])->op;
+    plain &= op != OP_RED && op != OP_MMA && op != OP_TILE && op != OP_HELD && op != OP_REPEAT;
+  }
+  VEC_FREE(&all);
+  return plain;
+}
+
+/* Sorts sums by their rows, if conditions may be around them. Otherwise, none has a gate afterwards. */
+static void sort_by_rows(Linear *l, Refs *sums) {
+  const IR *ir = l->ir;
+  bool plain = l->gate != NULL;
+  for (size_t i = 0; i < sums->n && plain; i++) plain = has_plain_terms(ir, sums->p[i]);
+  for (size_t i = 0; i < sums->n && l->gate && !plain; i++) l->row[pos_of(l, sums->p[i])] = 0;
+  for (size_t i = 1; i < sums->n && plain; i++) {
+    const Ref sum = sums->p[i];
+    size_t at = i;
+    for (; at && l->row[pos_of(l, sums->p[at - 1])] > l->row[pos_of(l, sum)]; at--) sums->p[at] = sums->p[at - 1];
+    sums->p[at] = sum;
+  }
+}
+
+/* Emits indices and constants of sums before the conditions around them: what follows may use them, too. */
+static void need_indices(Linear *l, const Refs *sums) {
+  Refs all = { 0 };
+  for (size_t i = 0; i < sums->n; i++)
+    if (node(l->ir, sums->p[i])->op == OP_RED) ir_toposort(l->ir, (Ref[]){ red_value(node(l->ir, sums->p[i])) }, 1, &all);
+  for (size_t i = 0; i < all.n; i++) {
+    const Node *x = node(l->ir, all.p[i]);
+    const bool constant = x->op == OP_BCAST && node(l->ir, operand(x))->op == OP_CONST;
+    if ((x->op != OP_LOAD && x->dt == DT_I64 && x->lanes == 1) || constant) need(l, all.p[i]);
+  }
+  VEC_FREE(&all);
+}
+
 /* One pass of the loops computes all reductions over them. */
 static void emit_reduction(Linear *l, Ref r) {
   IR *ir = l->ir;
@@ -380,6 +446,7 @@ static void emit_reduction(Linear *l, Ref r) {
     if (x->op == OP_RED && loop_of(l, red_range(x, 0)) == top) VEC_PUSH(&mine, l->nodes.p[i]);
   }
   order_products(l, &mine);
+  sort_by_rows(l, &mine);
   Ref *acc = xmalloc(mine.n * sizeof *acc);
   for (size_t i = 0; i < mine.n; i++) {
     const Node *x = node(ir, mine.p[i]);
@@ -613,7 +680,11 @@ static Ref need(Linear *l, Ref r) {
   }
   Ref src[MAX_RANGES + 64];
   for (int k = 0; k < x->nsrc; k++) src[k] = need(l, x->src[k]);
-  l->value[i] = x->nsrc ? node_with_src(ir, r, src) : r;
+  const bool own = x->op == OP_STORE && buf_is_own(ir->bufs.p[buffer_id(node(ir, store_buffer(x)))].kind);
+  const bool closed = own && l->gate && l->gate[i]; /* without the gate it stores what nobody reads */
+  l->value[i] = closed    ? node_make(ir, OP_STORE, (DType)x->dt, 1, 3, src, 0, NULL, 0, NULL)
+                : x->nsrc ? node_with_src(ir, r, src)
+                          : r;
   if (x->op == OP_CONST || x->op == OP_BCAST || x->op == OP_BUFFER) put_leaf(l, l->value[i]);
   else if (x->op != OP_RANGE) VEC_PUSH(l->prog, l->value[i]);
   l->done[i] = true;
@@ -672,8 +743,53 @@ static bool fill_shared(Linear *l, int loop) {
   return any && !range_is_place(range_kind(range)) && range_extent(range) > 1;
 }
 
+static void emit_sum(Linear *l, Ref e) {
+  const Node *x = node(l->ir, e);
+  Ref acc = l->value[pos_of(l, e)];
+  Ref now = put(l, OP_GET, (DType)x->dt, x->lanes, 1, &acc, 0, NULL);
+  Ref sum;
+  if (red_op(x) == OP_HELD) {
+    const uint32_t held = pos_of(l, held_by(l, x));
+    l->value[held] = now;
+    l->done[held] = true;
+    sum = need(l, red_value(x));
+  } else
+    sum = accumulate(l, red_op(x), now, red_value(x));
+  put(l, OP_SET, (DType)x->dt, x->lanes, 2, (Ref[]){ acc, sum }, 0, NULL);
+}
+
+/* Opens a condition; -> the range of its loop, which runs once */
+static Ref open_condition(Linear *l, Ref gate) {
+  const Ref once = range_new(l->ir, 1, RK_LOOP);
+  for (int k = 0; k < 2; k++) put_leaf(l, node(l->ir, gate)->src[k]);
+  VEC_PUSH(l->prog, gate);
+  put_leaf(l, once);
+  put(l, OP_LOOP, DT_NONE, 1, 2, (Ref[]){ once, gate }, 0, NULL);
+  return once;
+}
+
+/* Emits what belongs to a loop, except the sums of products of tiles, which it appends to *tiles */
+static void emit_sets(Linear *l, const Loop *me, Refs *tiles) {
+  Refs open = { 0 }; /* conditions around sums */
+  size_t known = 0;  /* leaves outside of them */
+  int row = 0;
+  for (size_t i = 0; i < me->sets.n; i++) {
+    const Ref e = me->sets.p[i];
+    const bool sum = node(l->ir, e)->op == OP_RED;
+    const int rows = sum && l->gate ? l->row[pos_of(l, e)] : 0;
+    if (rows > row && !open.n) need_indices(l, &me->sets), known = l->shared->visible.n;
+    if (rows > row) VEC_PUSH(&open, open_condition(l, l->gate[pos_of(l, e)]));
+    if (rows > row) row = rows;
+    if (multiplies_tiles(l->ir, e)) VEC_PUSH(tiles, e);
+    else if (sum) emit_sum(l, e);
+    else need(l, e);
+  }
+  for (size_t i = open.n; i-- > 0;) put(l, OP_END, DT_NONE, 1, 1, &open.p[i], 0, NULL);
+  if (open.n) l->shared->visible.n = known;
+  VEC_FREE(&open);
+}
+
 static void emit_loop(Linear *l, int loop) {
-  IR *ir = l->ir;
   Refs sums = { 0 };
   Loop *me = &l->loop[loop];
   me->emitted = true;
@@ -685,25 +801,7 @@ static void emit_loop(Linear *l, int loop) {
   for (size_t i = 0; i < me->locals.n; i++) need(l, me->locals.p[i]);
   for (int c = 1; c < l->nloops; c++)
     if (l->loop[c].parent == loop && !l->loop[c].first && !l->loop[c].emitted && has_effects(l, c)) emit_loop(l, c);
-  for (size_t i = 0; i < me->sets.n; i++) {
-    Ref e = me->sets.p[i];
-    const Node *x = node(ir, e);
-    if (multiplies_tiles(ir, e)) VEC_PUSH(&sums, e);
-    else if (x->op == OP_RED) {
-      Ref acc = l->value[pos_of(l, e)];
-      Ref now = put(l, OP_GET, (DType)x->dt, x->lanes, 1, &acc, 0, NULL);
-      Ref sum;
-      if (red_op(x) == OP_HELD) {
-        const uint32_t held = pos_of(l, held_by(l, x));
-        l->value[held] = now;
-        l->done[held] = true;
-        sum = need(l, red_value(x));
-      } else
-        sum = accumulate(l, red_op(x), now, red_value(x));
-      put(l, OP_SET, (DType)x->dt, x->lanes, 2, (Ref[]){ acc, sum }, 0, NULL);
-    } else
-      need(l, e);
-  }
+  emit_sets(l, me, &sums);
   multiply_tiles(l, &sums);
   for (size_t i = 0; i < me->hints.n; i++) need(l, me->hints.p[i]);
   VEC_FREE(&sums);
@@ -849,6 +947,8 @@ static void linear_free(Linear *l) {
   free(l->done);
   free(l->hoisted);
   free(l->value);
+  free(l->gate);
+  free(l->row);
   free(l);
 }
 
@@ -920,6 +1020,7 @@ void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared) {
   bool serial = false;
   for (int k = 0; k < n.n; k++) serial |= range_kind(node(ir, n.ranges[k])) == RK_SERIAL;
   find_scopes(l, at, serial);
+  if (ir->symbols.n) find_row_gates(l, &n);
   share_top(l);
   bool tiles = false;
   for (size_t i = 0; i < l->nodes.n && !tiles && !l->threads; i++) tiles = node(ir, l->nodes.p[i])->op == OP_MMA;

@@ -99,7 +99,7 @@ static bool ask_in_run(IR *ir, Ref buffer, const Panel *p, int bytes, Refs *part
   if (!p->ends) return false;
   const tgcrt_size tiles = ir->sizes.p[range_limit(node(ir, p->ends)) - 1];
   const int64_t others = p->walks / range_extent(node(ir, p->ends)), step = (p->step + others - 1) / others;
-  if (tiles.rule != TGCRT_SIZE_TILES && tiles.rule != TGCRT_SIZE_FULL && tiles.rule != TGCRT_SIZE_ALL) return false;
+  if (tiles.rule != TGCRT_SIZE_TILES && tiles.rule != TGCRT_SIZE_ALL) return false;
   const tgcrt_size share = { tiles.times, tiles.tile, (int)step, TGCRT_SIZE_SHARE, tiles.of };
   const Ref each = size_value(ir, size_number(ir, share)), sooner = ix_mul(ir, alone(ir, tiles), ahead(ir, bytes) - p->elems);
   const Ref begin = ix_add(ir, ix_add(ir, p->first, ix_const(ir, p->elems)), sooner);
@@ -108,8 +108,7 @@ static bool ask_in_run(IR *ir, Ref buffer, const Panel *p, int bytes, Refs *part
   return true;
 }
 
-/* 1 if one whole tile comes before the low tiles of the nest, else 0. With tiles of nearly equal heights none does: there, a run
- * with rows for one whole tile and more has two low tiles. */
+/* 1 if one whole tile comes before the low tiles of the nest, else 0 */
 static Ref behind_one(IR *ir, const Nest *n) {
   for (int k = 0; k < n->n; k++) {
     const Node *r = node(ir, n->ranges[k]);

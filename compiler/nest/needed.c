@@ -95,8 +95,8 @@ static bool is_tile(const IR *ir, const Nest *n, Ref r, int symbol, bool part) {
     if (ir->extents.p[s->of].symbol != symbol) continue;
     yes |= part && s->of >= ir->symbols.n;
     if (range_extent(x) != 1 || k + 1 == n->n || n->ranges[k + 1] != r) continue;
-    yes |= (s->rule == TGCRT_SIZE_TILES || s->rule == TGCRT_SIZE_WHOLE || s->rule == TGCRT_SIZE_FULL) &&
-           s->tile == range_extent(node(ir, r));
+    yes |= (s->rule == TGCRT_SIZE_TILES || s->rule == TGCRT_SIZE_WHOLE) && s->tile == range_extent(node(ir, r));
+    yes |= s->rule == TGCRT_SIZE_HIGH;
     yes |= s->rule == TGCRT_SIZE_COVER && s->height == range_extent(node(ir, r)) && s->tile != s->height;
   }
   return yes;

@@ -104,15 +104,25 @@ static Ref place_in(IR *ir, const Ref *range, int n) {
   return at;
 }
 
-/* The nest that stores a sum; *load: the load that reads it */
-static Ref store_sum(IR *ir, Ref sum, const Copies *tile, Ref *load) {
+/* The condition that a copy of the tile is stored, which varies along one range of copies; 0: each is stored */
+static Ref gate_of_copy(const IR *ir, const Node *store, const Copies *tile) {
+  const Ref gate = store_gate(store);
+  const Node *x = gate ? node(ir, gate) : NULL;
+  bool rows = false;
+  for (int k = 0; k < tile->n && x && x->op == OP_CMPLT; k++) rows |= lhs(x) == tile->range[k];
+  return rows ? gate : 0;
+}
+
+/* The nest that stores a sum, if the gate is open; *load: the load that reads it */
+static Ref store_sum(IR *ir, Ref sum, Ref gate, const Copies *tile, Ref *load) {
   const DType d = (DType)node(ir, sum)->dt;
   const int64_t id = (int64_t)ir->bufs.n;
   Nest n = { .n = tile->n };
   VEC_PUSH(&ir->bufs, ((Buf){ .kind = BUF_LOCAL, .dt = d, .elems = tile->elems, .offset = -1 }));
   const Ref buf = node_make(ir, OP_BUFFER, d, 1, 0, NULL, 1, &id, 0, NULL);
   for (int k = 0; k < tile->n; k++) n.ranges[k] = tile->range[k];
-  n.store = node_make(ir, OP_STORE, d, 1, 3, (Ref[]){ buf, place_in(ir, tile->range, tile->n), sum }, 0, NULL, 0, NULL);
+  const Ref src[4] = { buf, place_in(ir, tile->range, tile->n), sum, gate };
+  n.store = node_make(ir, OP_STORE, d, 1, gate ? 4 : 3, src, 0, NULL, 0, NULL);
   *load = node_make(ir, OP_LOAD, d, 1, 2, (Ref[]){ buf, place_in(ir, tile->again, tile->n) }, 0, NULL, 0, NULL);
   return nest_close(ir, &n);
 }
@@ -122,7 +132,7 @@ static Ref finish_in_loops(IR *ir, Nest *n, const Refs *sums, const Copies *tile
   int ranges = 0;
   for (size_t i = 0; i < sums->n; i++) {
     Ref load;
-    VEC_PUSH(&parts, store_sum(ir, sums->p[i], tile, &load));
+    VEC_PUSH(&parts, store_sum(ir, sums->p[i], gate_of_copy(ir, node(ir, n->store), tile), tile, &load));
     VEC_PUSH(&to, load);
   }
   const Ref store = ix_subst(ir, n->store, (int)sums->n, sums->p, to.p);

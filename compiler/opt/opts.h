@@ -104,6 +104,10 @@ bool shares_weights(IR *ir, Ref nest, Ref r); /* whether a reduction of the nest
 /* Returns the nest for the whole tiles, in which sized ranges have limits (RANGE in ops.h). Adds the nests for the rests and the
  * padding of sized ranges to `parts`. Changes o to name the ranges of the returned nest. */
 Ref sized_cut(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts);
+
+/* The gate may say that a lower tile of the nest has a given row. Then the function sets *row and returns a gate with the same
+ * value. This gate says that the number of the tile is less than the number of tiles with the row. Otherwise, it returns 0 */
+Ref sized_row_gate(IR *ir, const Nest *n, Ref gate, int *row);
 /* Returns `root` after splitting each reduction over o->range into a reduction over whole tiles and reductions over the rest.
  * o->range must have a limit. */
 Ref sized_sum(IR *ir, Ref root, const Opt *o);

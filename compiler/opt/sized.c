@@ -3,10 +3,10 @@
  *
  * If a run needs only the first values of a range (nest/needed.c), the range gets a limit. A tile of the range must not reach
  * past it where memory of the caller may end. Elsewhere the last tile or vector may go on behind it, so that few nests suffice.
- * The range becomes a loop over whole tiles, and nests beside it take what is left. Rows: nests for a few heights of a tile. The
- * last rows of such a tile may lie behind those that a run needs. Where memory ends there, they load the last row and are not
- * stored. If rows must not go on, there is one nest for each height of a tile that some run leaves. All of them keep
- * the nest's schedule, so they read the same packed weights, and add the terms of a sum in the
+ * The range becomes a loop over whole tiles, and nests beside it take what is left. Rows: a nest for lower tiles of any height.
+ * It has as many rows as the highest one. In a lower one, the others load its last row, and are not stored. So their terms need
+ * not be added (lower/linearize.c). If rows must not go on, there is one nest for each height of a tile that some run leaves. All
+ * of them keep the nest's schedule, so they read the same packed weights, and add the terms of a sum in the
  * same order. Lanes: whole vectors, then one that goes on behind the values; or narrow vectors, then single
  * values. A nest without work is a loop that runs no time. linearize.c moves no load of an input out of such a loop. A nest
  * beside another range's tiles is itself cut along the ranges that are left. A reduction over a range with a limit
@@ -41,6 +41,7 @@ typedef struct Tiles {
   int count;
   int64_t height, beyond; /* values of a tile; values at its end that may lie behind those that a run needs */
   Ref values;             /* number of values that a run needs, if beyond > 0 */
+  Ref first;              /* values of the first tile in this run; the second is not higher. 0: all have `height` values */
   bool out;               /* a tile may also reach behind memory for the greatest size */
   Ref loop, inside;       /* made by with_tiles: ranges over the tiles, and over the values of one */
 } Tiles;
@@ -85,17 +86,29 @@ static Ref access_inside(IR *ir, Ref nest, Inside in) {
 /* The smaller or the greater one of two indices: op is MIN or MAX */
 static Ref bounded(IR *ir, Op op, Ref a, Ref b) { return node_make(ir, op, DT_I64, 1, 2, (Ref[]){ a, b }, 0, NULL, 0, NULL); }
 
+/* Values in front of tile number `loop` of these tiles, and of this tile in this run */
+static Ref before_tile(IR *ir, const Tiles *t, Ref loop) {
+  const Ref most = ix_mul(ir, loop, t->height);
+  return !t->first ? most : range_extent(node(ir, loop)) == 1 ? ix_const(ir, 0) : bounded(ir, OP_MIN, most, t->first);
+}
+
+static Ref values_of_tile(IR *ir, const Tiles *t, Ref loop, Ref at) {
+  const Ref left = ix_sub(ir, t->values, at);
+  return !t->first ? left : range_extent(node(ir, loop)) == 1 ? t->first : bounded(ir, OP_MIN, left, t->first);
+}
+
 /* The nest with tiles in place of their range. The first values of a tile are needed, so their accesses stay as they are. */
 static Ref with_tiles(IR *ir, Ref nest, Tiles *t) {
   const int64_t extent = range_extent(node(ir, t->range)), sure = t->height - t->beyond;
   Ref by[2] = { range_limited(ir, greatest_size(ir, t->count), t->count, RK_LOOP), range_make(ir, t->height, RK_LOOP) };
-  const Ref at = index_at_most(ir, ix_add(ir, t->begin, ix_mul(ir, by[0], t->height)), extent - (t->out ? sure : t->height));
+  const Ref begin = ix_add(ir, t->begin, before_tile(ir, t, by[0]));
+  const Ref at = index_at_most(ir, begin, extent - (t->out ? sure : t->height));
   t->loop = by[0];
   t->inside = by[1];
   if (t->beyond) {
-    const Ref needed = bounded(ir, OP_MAX, ix_sub(ir, t->values, at), ix_const(ir, sure));
+    const Ref needed = bounded(ir, OP_MAX, values_of_tile(ir, t, by[0], at), ix_const(ir, sure));
     const Ref value = ix_add(ir, at, bounded(ir, OP_MIN, by[1], ix_sub(ir, needed, ix_const(ir, 1))));
-    const Inside in = { t->range, index_at_most(ir, value, extent - 1), ix_lt(ir, by[1], needed), t->out };
+    const Inside in = { t->range, index_at_most(ir, value, extent - 1), ix_lt(ir, by[1], needed), t->out || t->first };
     nest = access_inside(ir, nest, in);
   }
   return range_replace(ir, nest, t->range, ix_add(ir, at, by[1]), 2, by);
@@ -234,29 +247,26 @@ static bool rows_may_go_on(IR *ir, Ref nest, Ref r) {
   return may_go_on(ir, access_inside(ir, nest, (Inside){ .r = r, .instead = ix_const(ir, 0) }), r);
 }
 
-/* In some run, tiles of few heights reach behind memory for `extent` rows. */
-static bool reach_out(const IR *ir, const tgcrt_size *values, int tile, int64_t extent) {
-  const Extent *e = &ir->extents.p[values->of];
-  bool out = false;
-  for (int64_t i = 0; i < symbol_sizes(&ir->symbols.p[e->symbol]) && !out; i++) {
-    const int64_t all = e->at[i] * values->times, left = all % tile;
-    int64_t height[2] = { 0, 0 };
-    if (left) tgcrt_few_tiles(left, tile, height);
-    out = all - left + height[0] + height[1] > extent;
-  }
-  return out;
-}
+/* Rows of the lower tiles of any run that have more than one; 0: there are none. out: such a tile would reach behind memory for
+ * `extent` rows if it had the most rows */
+typedef struct LowTiles { int64_t least, most; bool out; } LowTiles;
 
-/* The most rows behind those that a run needs, in tiles of this height (TGCRT_SIZE_FULL to TGCRT_SIZE_FIRST) */
-static int64_t most_beyond(int tile, int height) {
-  int64_t most = 0;
-  for (int left = 1; left < tile; left++) {
-    int64_t heights[2] = { 0, 0 };
-    tgcrt_few_tiles(left, tile, heights);
-    const int64_t last = heights[1] ? heights[1] : heights[0], beyond = heights[0] + heights[1] - left;
-    if (last == height && beyond > most) most = beyond;
+static LowTiles low_tiles(const IR *ir, const tgcrt_size *values, int tile, int64_t extent) {
+  const Extent *e = &ir->extents.p[values->of];
+  const tgcrt_size first = { values->times, tile, 1, TGCRT_SIZE_FIRST, values->of };
+  const tgcrt_size full = { values->times, tile, 1, TGCRT_SIZE_TILES, values->of };
+  LowTiles low = { .least = tile };
+  int64_t last = 0; /* the greatest number of a last tile's first row */
+  for (int64_t i = 0; i < symbol_sizes(&ir->symbols.p[e->symbol]); i++) {
+    const int64_t n = e->at[i], rows = tgcrt_size_of(&first, n), begin = tgcrt_size_of(&full, n) * tile;
+    const int64_t second = n * values->times - begin - rows, height = second > 1 ? second : rows;
+    if (height > 1 && height < low.least) low.least = height;
+    if (rows > low.most) low.most = rows;
+    if (begin + (second ? rows : 0) > last && rows > 1) last = begin + (second ? rows : 0);
   }
-  return most;
+  if (low.most < 2) return (LowTiles){ 0 };
+  low.out = last + low.most > extent;
+  return low;
 }
 
 /* Numbers of the sizes that count tiles of `height` values behind the tiles of `tile`, and where they begin */
@@ -353,33 +363,91 @@ static int few_rests(IR *ir, Ref nest, const Opts *o, int i, bool low, bool halv
   return size_of_tiles(ir, values, all, 1, TGCRT_SIZE_WHOLE);
 }
 
+/* Adds the nest for lower tiles of `height` rows, if some run has any */
+static void add_low(IR *ir, Ref nest, const Opts *o, int i, bool low, const tgcrt_size *values, int tile, int height,
+                    Remnants *parts) {
+  const tgcrt_size any = { values->times, tile, height, TGCRT_SIZE_ANY, values->of };
+  if (!ever(ir, &any)) return;
+  Tiles tiles = { .count = size_of_tiles(ir, values, tile, height, TGCRT_SIZE_LOWER), .height = height };
+  tiles.begin = size_value(ir, size_of_tiles(ir, values, tile, height, TGCRT_SIZE_START));
+  const Opt more = low ? (Opt){ 0 } : rows_beside(ir, nest, o, ir->extents.p[values->of].symbol, tile, height);
+  add_rest(ir, nest, o, i, tiles, 1, size_number(ir, any), &more, parts);
+}
+
+/* Adds the nest for lower tiles of two rows and more. It has the sums of the highest one. Rows that a tile does not have are
+ * left out, term by term (lower/linearize.c). */
+static void add_any_height(IR *ir, Ref nest, const Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
+  const int tile = o->opt[i].unroll;
+  const LowTiles low = low_tiles(ir, values, tile, range_extent(node(ir, o->opt[i].range)));
+  if (!low.most) return;
+  Tiles tiles = { .count = size_of_tiles(ir, values, tile, 2, TGCRT_SIZE_HIGH), .height = low.most };
+  tiles.begin = ix_mul(ir, size_value(ir, size_of_tiles(ir, values, tile, 1, TGCRT_SIZE_TILES)), tile);
+  tiles.values = size_value(ir, size_number(ir, *values));
+  tiles.first = size_value(ir, size_of_tiles(ir, values, tile, 1, TGCRT_SIZE_FIRST));
+  tiles.beyond = low.most - low.least;
+  tiles.out = low.out;
+  add_rest(ir, nest, o, i, tiles, 1, size_of_tiles(ir, values, tile, 2, TGCRT_SIZE_SOME), &(Opt){ 0 }, parts);
+}
+
+/* The nest serves lower tiles of another range already. So its code is for few runs: whole tiles go on behind the rows, and a
+ * single row has a nest of its own. -> the number of tiles */
+static int whole_beyond(IR *ir, Ref nest, const Opts *o, int i, const tgcrt_size *values, Tiles *whole, Remnants *parts) {
+  const int tile = o->opt[i].unroll;
+  const int64_t extent = range_extent(node(ir, o->opt[i].range)), most = (extent + tile - 1) / tile;
+  const Extent tiles = { .of = values->of, .times = values->times, .plus = tile - 1, .over = tile, .most = most },
+               several = { .of = values->of, .times = values->times, .plus = -1, .over = 1, .most = 1 };
+  add_low(ir, nest, o, i, true, values, (int)extent + 1, 1, parts);
+  whole->beyond = tile - 1;
+  whole->out = most * tile > extent;
+  const int count = extent_make(ir, tiles);
+  return size_number(ir, size_all(1, extent_times(ir, count, extent_make(ir, several))));
+}
+
 /* Adds the rests of rows to parts; -> the number of whole tiles. Sets whether these reach behind the rows that a run needs.
  * ends: rows of padding have a nest of their own, so that no tile may go on */
 static int row_rests(IR *ir, Ref nest, const Target *t, Opts *o, int i, const tgcrt_size *values, bool ends, Tiles *whole,
                      Remnants *parts) {
-  static const tgcrt_size_rule exact[] = { TGCRT_SIZE_TILES, TGCRT_SIZE_LOWER, TGCRT_SIZE_ANY, TGCRT_SIZE_START },
-                               few[] = { TGCRT_SIZE_FULL, TGCRT_SIZE_LOW, TGCRT_SIZE_SOME, TGCRT_SIZE_FIRST };
   const int tile = o->opt[i].unroll;
   const Nest n = nest_open(ir, nest);
   const bool low = nest_has_low_tiles(ir, &n), shares = shares_terms(ir, nest, o->opt[i].range);
   const bool on = !ends && rows_may_go_on(ir, nest, o->opt[i].range);
   if ((low && !on) || !shares || few_heights(ir, nest, t, o, o->opt[i].range))
     return few_rests(ir, nest, o, i, low, shares, values, parts);
-  const bool out = on && reach_out(ir, values, tile, range_extent(node(ir, o->opt[i].range)));
-  const tgcrt_size_rule *rule = on ? few : exact;
-  for (int h = tile - 1; h > 0; h--) {
-    const tgcrt_size any = { values->times, tile, h, rule[2], values->of };
-    if (!ever(ir, &any)) continue;
-    Tiles tiles = { .count = size_of_tiles(ir, values, tile, h, rule[1]), .height = h, .out = out };
-    tiles.begin = size_value(ir, size_of_tiles(ir, values, tile, h, rule[3]));
-    tiles.values = size_value(ir, size_number(ir, *values));
-    tiles.beyond = on ? most_beyond(tile, h) : 0;
-    const Opt more = low ? (Opt){ 0 } : rows_beside(ir, nest, o, ir->extents.p[values->of].symbol, tile, h);
-    add_rest(ir, nest, o, i, tiles, 1, size_number(ir, any), &more, parts);
+  if (low) return whole_beyond(ir, nest, o, i, values, whole, parts);
+  if (on) add_any_height(ir, nest, o, i, values, parts);
+  for (int h = on ? 1 : tile - 1; h > 0; h--) add_low(ir, nest, o, i, low, values, tile, h, parts);
+  return size_of_tiles(ir, values, tile, 1, TGCRT_SIZE_TILES);
+}
+
+/* The loop over lower tiles of any height; 0: the nest has none */
+static Ref loop_of_low(const IR *ir, const Nest *n, const tgcrt_size *first) {
+  for (int k = 0; k < n->n; k++) {
+    const int64_t limit = range_limit(node(ir, n->ranges[k]));
+    const tgcrt_size *s = limit ? &ir->sizes.p[limit - 1] : NULL;
+    if (s && s->rule == TGCRT_SIZE_HIGH && s->times == first->times && s->tile == first->tile && s->of == first->of)
+      return n->ranges[k];
   }
-  whole->beyond = on ? most_beyond(tile, tile) : 0;
-  whole->out = out;
-  return size_of_tiles(ir, values, tile, 1, rule[0]);
+  return 0;
+}
+
+Ref sized_row_gate(IR *ir, const Nest *n, Ref gate, int *row) {
+  const Node *x = node(ir, gate);
+  Refs all = { 0 };
+  Ref now = 0;
+  if (x->op != OP_CMPLT || node(ir, lhs(x))->op != OP_CONST) return 0;
+  *row = (int)const_value(node(ir, lhs(x)));
+  ir_toposort(ir, (Ref[]){ rhs(x) }, 1, &all);
+  for (size_t i = 0; i < all.n && !now; i++) {
+    const Node *y = node(ir, all.p[i]);
+    tgcrt_size s = y->op == OP_SIZE ? ir->sizes.p[size_id(y)] : (tgcrt_size){ 0 };
+    const Ref loop = y->op == OP_SIZE && s.rule == TGCRT_SIZE_FIRST ? loop_of_low(ir, n, &s) : 0;
+    if (!loop) continue;
+    s.rule = TGCRT_SIZE_HIGH;
+    s.height = *row + 1;
+    now = ix_lt(ir, loop, size_value(ir, size_number(ir, s)));
+  }
+  VEC_FREE(&all);
+  return now;
 }
 
 /* ---- lanes ---- */
