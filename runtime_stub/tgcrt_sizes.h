@@ -33,6 +33,7 @@ typedef enum tgcrt_size_rule {
   TGCRT_SIZE_FIRST,
   TGCRT_SIZE_SHARE, /* height / (all / tile), rounded up; 0 if all / tile is 0 */
   TGCRT_SIZE_ALONE, /* 1 if all / tile is 1, else 0 */
+  TGCRT_SIZE_LEFT,  /* 1 if all % tile is `height`, else 0 */
   TGCRT_SIZE_RULES
 } tgcrt_size_rule;
 
@@ -93,6 +94,7 @@ static inline int64_t tgcrt_size_of(const tgcrt_size *s, int64_t n) {
   case TGCRT_SIZE_COVER: return (left + s->height - 1) / s->height;
   case TGCRT_SIZE_SHARE: return tiles ? (s->height + tiles - 1) / tiles : 0;
   case TGCRT_SIZE_ALONE: return tiles == 1;
+  case TGCRT_SIZE_LEFT: return left == s->height;
   default: return all;
   }
 }

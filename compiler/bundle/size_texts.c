@@ -95,7 +95,7 @@ const char *size_appended(const Rendering *r) {
 const char *size_rows(const Rendering *r) {
   static const char *const rule[TGCRT_SIZE_RULES] = { "ALL",   "TILES", "LOWER", "ANY",  "START", "WHOLE", "BEGIN",
                                                       "PARTS", "COVER", "FULL",  "LOW",  "SOME",  "FIRST", "SHARE",
-                                                      "ALONE" };
+                                                      "ALONE", "LEFT" };
   const IR *ir = r->p->ir;
   Sb s = { 0 };
   int count;
