@@ -235,15 +235,34 @@ static bool takes_sums(const Render *w, size_t at) {
   return found;
 }
 
-/* Whether the innermost loop that ends at `at` copies vectors */
-static bool copies_vectors(const Render *w, size_t at) {
+/* Whether the innermost loop that ends at `at` copies values of at least this many lanes */
+static bool copies_lanes(const Render *w, size_t at, int lanes) {
   const Node *x = node(w->ir, w->k->prog.p[--at]);
   bool copies = false;
   for (; x->op != OP_LOOP && x->op != OP_END; x = node(w->ir, w->k->prog.p[--at])) {
     const Node *value = x->op == OP_STORE ? node(w->ir, store_value(x)) : x;
-    copies |= x->op == OP_STORE && value->op == OP_LOAD && value->lanes > 1;
+    copies |= x->op == OP_STORE && value->op == OP_LOAD && value->lanes >= lanes;
   }
   return copies && x->op == OP_LOOP;
+}
+
+/* Whether a loop around the one that ends at `at` takes the last values of all rows (opt/sized.c) */
+static bool inside_few(const Render *w, size_t at) {
+  int closed = 0;
+  while (at-- > 0) {
+    const Node *x = node(w->ir, w->k->prog.p[at]);
+    const Node *r = x->op == OP_LOOP && !closed ? node(w->ir, loop_range(x)) : NULL;
+    if (r && range_limit(r) && range_extent(r) > 1 && range_extent(r) * 4 < w->t->vector_bytes) return true;
+    closed += x->op == OP_END ? 1 : x->op == OP_LOOP && closed ? -1 : 0;
+  }
+  return false;
+}
+
+/* Whether the loop that ends at `at` is innermost and has no vectors */
+static bool has_single_values(const Render *w, size_t at) {
+  const Node *x = node(w->ir, w->k->prog.p[--at]);
+  while (x->op != OP_LOOP && x->op != OP_END && x->lanes == 1) x = node(w->ir, w->k->prog.p[--at]);
+  return x->op == OP_LOOP;
 }
 
 /* Whether the loop that ends at `at` takes the single values behind the vectors of a run (opt/sized.c), or copies vectors of a
@@ -252,12 +271,10 @@ static bool copies_vectors(const Render *w, size_t at) {
 static bool takes_few(const Render *w, size_t at) {
   const Node *r = node(w->ir, end_range(node(w->ir, w->k->prog.p[at])));
   const bool loop = range_kind(r) == RK_LOOP || range_kind(r) == RK_REDUCE;
-  if (!loop || !range_limit(r)) return false;
-  if (copies_vectors(w, at)) return true;
-  if (range_extent(r) * 4 >= w->t->vector_bytes) return false; /* lanes of 4 bytes */
-  const Node *x = node(w->ir, w->k->prog.p[--at]);
-  while (x->op != OP_LOOP && x->op != OP_END && x->lanes == 1) x = node(w->ir, w->k->prog.p[--at]);
-  return x->op == OP_LOOP;
+  if (!loop || !w->ir->symbols.n) return false;
+  if (!range_limit(r)) return (copies_lanes(w, at, 1) || has_single_values(w, at)) && inside_few(w, at);
+  if (copies_lanes(w, at, 2)) return true;
+  return range_extent(r) * 4 < w->t->vector_bytes && has_single_values(w, at); /* lanes of 4 bytes */
 }
 
 /* The condition of a loop's gate; or of its limit, if the loop runs once at most. "": it has none */

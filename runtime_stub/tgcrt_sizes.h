@@ -29,6 +29,7 @@ typedef enum tgcrt_size_rule {
   TGCRT_SIZE_COVER, /* all % tile / height, rounded up */
   TGCRT_SIZE_SHARE, /* height / full tiles, rounded up; 0 if there are none */
   TGCRT_SIZE_ALONE, /* 1 if there is one full tile, else 0 */
+  TGCRT_SIZE_LEFT,  /* 1 if all % tile is `height`, else 0 */
   TGCRT_SIZE_RULES
 } tgcrt_size_rule;
 
@@ -71,6 +72,7 @@ static inline int64_t tgcrt_size_of(const tgcrt_size *s, int64_t n) {
   case TGCRT_SIZE_COVER: return (left + s->height - 1) / s->height;
   case TGCRT_SIZE_SHARE: return full ? (s->height + full - 1) / full : 0;
   case TGCRT_SIZE_ALONE: return full == 1;
+  case TGCRT_SIZE_LEFT: return left == s->height;
   default: return all;
   }
 }

@@ -51,6 +51,7 @@ TUNABLE(int, pitch_streams, 256, 1, 65536, "elements", "a nest that accesses mor
 TUNABLE(int, group_run_least, 256, 1, 1048576, "bytes", "least contiguous bytes that a chunk stores; less would splinter memory")
 TUNABLE(double, group_idle, 1.1, 1, 100, "times as many lines", "most cache lines that the chunks of a group access, compared with the lines that the whole range needs")
 TUNABLE(double, group_alone, 1e7, 0, 1e15, "operations", "for ranges of sizes: a kernel with more operations in a chunk joins no group that has fewer chunks than threads in some run")
+TUNABLE(int, group_part, 8, 1, 1000000, "values", "for ranges of sizes: fewest values of a dimension in a chunk of a group, if a run may end within a chunk")
 TUNABLE(double, group_uncut, 0.05, 0, 1, "share of the main nest's elements", "most elements of the nests that a group does not divide into chunks; each of these nests is run whole by one chunk")
 
 /* ---- canonical nests ---- */

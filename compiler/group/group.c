@@ -124,8 +124,10 @@ static bool divides(const IR *ir, const Cut *c, int64_t chunks) {
   return true;
 }
 
-/* Finds how many chunks of `part` values of range r a run needs; times 0: all. Returns false if a run does not need whole chunks. */
-static bool whole_chunks(IR *ir, Ref nest, Ref r, int64_t part, tgcrt_size *needed) {
+/* Finds how many of the chunks along range r a run needs; times 0: all. Returns false if a run needs a part of a chunk, and
+ * the nest must not compute the values behind that part. */
+static bool chunks_needed(IR *ir, Ref nest, Ref r, int64_t chunks, tgcrt_size *needed) {
+  const int64_t part = range_extent(node(ir, r)) / chunks;
   const Needed *conditions = nest_needed(ir, nest);
   tgcrt_size values;
   *needed = (tgcrt_size){ 0 };
@@ -133,8 +135,10 @@ static bool whole_chunks(IR *ir, Ref nest, Ref r, int64_t part, tgcrt_size *need
     const Need *is = &conditions->is[i];
     const Ref index = store_index(node(ir, nest_body(node(ir, nest))));
     if (sized_range(ir, nest, i, &values) == r) {
-      if (needed->times || values.times % part) return false;
-      *needed = size_all(values.times / part, values.of);
+      const Extent all = { .of = values.of, .times = values.times, .plus = part - 1, .over = part, .most = chunks };
+      const bool whole = values.times % part == 0;
+      if (needed->times || (!whole && (part < tunable(ir->ctx, group_part) || !may_go_on(ir, nest, r)))) return false;
+      *needed = whole ? size_all(values.times / part, values.of) : size_all(1, extent_make(ir, all));
     } else if (ix_uses(ir, ix_mod(ir, ix_div(ir, index, is->inner), is->extent), r)) {
       return false;
     }
@@ -148,7 +152,7 @@ static bool needs_equal_chunks(IR *ir, Cut *c, int64_t chunks) {
   for (int i = 0; i < c->m->nests && equal && ir->symbols.n; i++) {
     tgcrt_size needed;
     if (!c->range[i]) continue;
-    equal = whole_chunks(ir, c->m->nest[i], c->range[i], range_extent(node(ir, c->range[i])) / chunks, &needed) &&
+    equal = chunks_needed(ir, c->m->nest[i], c->range[i], chunks, &needed) &&
             (first || (needed.times == c->needed.times && needed.of == c->needed.of));
     c->needed = needed;
     first = false;
@@ -307,7 +311,7 @@ static bool needed_in_piece(const Needed *whole, Piece *p) {
   for (int i = 0; i < whole->n; i++) {
     Need is = whole->is[i];
     const int64_t reach = is.inner * is.extent;
-    if (reach == span && is.inner % p->chunk == 0) continue;
+    if (reach == span && (is.inner % p->chunk == 0 || p->chunk % is.inner == 0)) continue;
     if (is.inner % span == 0) is.inner /= p->chunks;
     else if (p->chunk % reach) return false;
     p->needed.is[p->needed.n++] = is;

@@ -13,6 +13,7 @@
  * (schedule/kernelize.c) is split alike: it is the sum of reductions over whole tiles, vectors and single terms.
  * needs: canonical nests   gives: nests whose ranges have limits, and Remnants   keeps: each element that a run needs */
 #include "opts.h"
+#include <string.h>
 
 /* PIECES: a sum has whole tiles, vectors, narrow vectors and single terms. PARTS_MOST: parts of a low tile's sum. */
 enum { PIECES = 4, PARTS_MOST = 5 };
@@ -43,6 +44,7 @@ typedef struct Tiles {
   Ref values;             /* number of values that a run needs, if beyond > 0 */
   Ref first;              /* values of the first tile in this run; the second is not higher. 0: all have `height` values */
   bool out;               /* a tile may also reach behind memory for the greatest size */
+  bool outermost;         /* the loop over the tiles is in front of all others */
   Ref loop, inside;       /* made by with_tiles: ranges over the tiles, and over the values of one */
 } Tiles;
 
@@ -97,6 +99,16 @@ static Ref values_of_tile(IR *ir, const Tiles *t, Ref loop, Ref at) {
   return !t->first ? left : range_extent(node(ir, loop)) == 1 ? t->first : bounded(ir, OP_MIN, left, t->first);
 }
 
+/* The nest with range r as its outermost loop */
+static Ref with_outermost(IR *ir, Ref nest, Ref r) {
+  Nest n = nest_open(ir, nest);
+  int at = 0;
+  while (n.ranges[at] != r) at++;
+  memmove(n.ranges + 1, n.ranges, (size_t)at * sizeof *n.ranges);
+  n.ranges[0] = r;
+  return nest_close(ir, &n);
+}
+
 /* The nest with tiles in place of their range. The first values of a tile are needed, so their accesses stay as they are. */
 static Ref with_tiles(IR *ir, Ref nest, Tiles *t) {
   const int64_t extent = range_extent(node(ir, t->range)), sure = t->height - t->beyond;
@@ -111,7 +123,8 @@ static Ref with_tiles(IR *ir, Ref nest, Tiles *t) {
     const Inside in = { t->range, index_at_most(ir, value, extent - 1), ix_lt(ir, by[1], needed), t->out || t->first };
     nest = access_inside(ir, nest, in);
   }
-  return range_replace(ir, nest, t->range, ix_add(ir, at, by[1]), 2, by);
+  nest = range_replace(ir, nest, t->range, ix_add(ir, at, by[1]), 2, by);
+  return t->outermost ? with_outermost(ir, nest, t->loop) : nest;
 }
 
 /* A low tile has few sums, and each waits for its last multiply-add. So its terms are added in parts, as many as keep the machine
@@ -176,8 +189,10 @@ static void add_rest(IR *ir, Ref nest, const Opts *o, int i, Tiles t, int lanes,
   if (lanes == 1) one_vector(ir, rest.nest, &rest.opts);
   if (more->range) rest.opts.opt[rest.opts.n++] = *more;
   int64_t rows = height;
-  for (int k = 0; k < rest.opts.n; k++) /* rows_beside */
-    if (ir->symbols.n > 1 && rest.opts.opt[k].range != t.inside && rest.opts.opt[k].lanes == 1) rows *= rest.opts.opt[k].unroll;
+  for (int k = 0; k < rest.opts.n; k++) { /* rows along other ranges: rows_beside, or the height of pictures */
+    const Opt *p = &rest.opts.opt[k];
+    if (p->range != t.inside && p->lanes == 1 && opens_range(ir, rest.nest, p->range)) rows *= p->unroll;
+  }
   if (lanes == 1) add_parts(ir, rest.nest, &rest.opts, rows);
   VEC_PUSH(parts, rest);
 }
@@ -469,13 +484,28 @@ static tgcrt_size last_values(IR *ir, Ref nest, const Opts *o, int i, const tgcr
   return size_all(1, extent_make(ir, before));
 }
 
-static int lane_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
+/* The nest only copies or converts rows along r, and the ends of all rows stay in the nearest cache. Then a loop over the last
+ * values has the rows inside. Loops of few iterations in each row take longer. */
+static bool ends_stay_near(IR *ir, Ref nest, const Target *t, Ref r) {
+  const Nest n = nest_open(ir, nest);
+  double rows = 1;
+  bool chunks = false;
+  for (int k = 0; k < n.n; k++) {
+    if (n.ranges[k] != r) rows *= (double)range_extent(node(ir, n.ranges[k]));
+    chunks |= range_kind(node(ir, n.ranges[k])) == RK_THREAD;
+  }
+  return !chunks && !reductions_below(ir, nest) && 2 * rows * LINE_BYTES <= tunable(ir->ctx, sized_near) * (double)t->l1_bytes;
+}
+
+static int lane_rests(IR *ir, Ref nest, const Target *t, Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
   const int lanes = o->opt[i].lanes, whole = lanes * o->opt[i].unroll;
+  const bool outermost = ends_stay_near(ir, nest, t, o->opt[i].range);
   for (int tile = whole, height = lanes; tile > 1; tile = height, height = narrower(ir, height)) {
     if (tile == height) continue;
     const Behind b = behind(ir, values, tile, height);
-    if (greatest_size(ir, b.count))
-      add_rest(ir, nest, o, i, tiles_behind(ir, &b, height), height, -1, &(Opt){ 0 }, parts);
+    Tiles tiles = tiles_behind(ir, &b, height);
+    tiles.outermost = outermost;
+    if (greatest_size(ir, b.count)) add_rest(ir, nest, o, i, tiles, height, -1, &(Opt){ 0 }, parts);
   }
   return size_of_tiles(ir, values, whole, 1, TGCRT_SIZE_WHOLE);
 }
@@ -521,7 +551,7 @@ static Ref cut_range(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts
   const bool covers = p.lanes > 1 && may_go_on(ir, nest, r);
   Tiles whole = { .range = r, .begin = ix_const(ir, 0), .values = size_value(ir, size_number(ir, *values)) };
   whole.count = covers        ? covering_rests(ir, nest, o, i, values, parts)
-                : p.lanes > 1 ? lane_rests(ir, nest, o, i, values, parts)
+                : p.lanes > 1 ? lane_rests(ir, nest, t, o, i, values, parts)
                               : row_rests(ir, nest, t, o, i, values, ends, &whole, parts);
   whole.height = (int64_t)o->opt[i].unroll * p.lanes;
   nest = with_tiles(ir, nest, &whole);

@@ -8,6 +8,8 @@
 #include "opts.h"
 #include <string.h>
 
+enum { PART_MOST = 4 }; /* values of a group of which a part has nests without conditions */
+
 /* ---- padding ---- */
 /* The condition says that r is below a size of the run, perhaps among other things. */
 static bool ends_at(const IR *ir, Ref cond, Ref r, int *size) {
@@ -114,6 +116,18 @@ static bool same_group(IR *ir, Ref condition, Ref r, Grouped *is) {
   return first || same;
 }
 
+/* The nest for a part of a group, which lacks at least the last value: the conditions on that value do not hold. */
+static Ref in_part(IR *ir, Ref nest, const Refs *conditions, Ref r) {
+  Ref *now = ARENA_NEW(&ir->ctx->model, Ref, conditions->n + 1);
+  for (size_t i = 0; i < conditions->n; i++) {
+    int64_t group;
+    Ref value;
+    CHECK(ix_split(ir, lhs(node(ir, conditions->p[i])), r, &group, &value));
+    now[i] = ix_and(ir, ix_lt(ir, value, ix_const(ir, group - 1)), conditions->p[i]);
+  }
+  return ix_subst(ir, nest, (int)conditions->n, conditions->p, now);
+}
+
 /* Cases of a group of padding behind the others: none; one behind whole groups, if no entry is left; or always one. In memory for
  * HIGH it may have no place. */
 typedef enum PaddingCase { NO_PADDING, BEHIND_WHOLE, ALWAYS_PADDING, PADDING_CASES } PaddingCase;
@@ -156,7 +170,7 @@ static Opts opts_without(const Opts *o, Ref r) {
   return rest;
 }
 
-/* Adds the nest for one group of r, number `begin`, which runs only if size `any` is not 0 */
+/* Adds a nest for the group of r with number `begin`. It runs only if size `any` is not 0. */
 static void add_group(IR *ir, Ref nest, const Opts *o, Ref r, const tgcrt_size *begin, const tgcrt_size *any, Remnants *parts) {
   const int number = size_number(ir, *any);
   const Ref at = index_at_most(ir, size_value(ir, size_number(ir, *begin)), range_extent(node(ir, r)) - 1);
@@ -164,6 +178,55 @@ static void add_group(IR *ir, Ref nest, const Opts *o, Ref r, const tgcrt_size *
   Remnant rest = { .opts = opts_without(o, r) };
   rest.nest = sized_only_if(ir, range_replace(ir, nest, r, at, 0, NULL), number, 0);
   VEC_PUSH(parts, rest);
+}
+
+/* The range of the values of a group, of which a tile has all; 0: there is none */
+static Ref range_of_values(IR *ir, const Refs *conditions, const Opts *o, Ref r, int group) {
+  int64_t times;
+  Ref value, first = 0;
+  for (size_t i = 0; i < conditions->n; i++) {
+    if (!ix_split(ir, lhs(node(ir, conditions->p[i])), r, &times, &value) || (first && first != value)) return 0;
+    first = value;
+  }
+  const Opt *p = node(ir, first)->op == OP_RANGE ? opt_along(o, first) : NULL;
+  return p && p->lanes == 1 && p->unroll == group ? first : 0;
+}
+
+/* Adds the nest for values begin .. end - 1 of a group, which a run with that size `any` has. Lanes that are apart in memory are
+ * stored one by one. So half as many lanes take half of the code, and hardly more time. */
+static void add_values(IR *ir, Ref nest, const Opts *o, Ref r, Ref values, int begin, int end, const GroupSizes *s,
+                       tgcrt_size any, Remnants *parts) {
+  Opts rest = end - begin > 1 ? *o : opts_without(o, values);
+  const Ref index = store_index(node(ir, nest_body(node(ir, nest))));
+  Ref part, other;
+  int64_t apart;
+  for (int k = 0; k < rest.n; k++)
+    if (rest.opt[k].lanes > 2 && ix_split(ir, index, rest.opt[k].range, &apart, &other) && apart > 1)
+      rest.opt[k].lanes /= 2;
+  nest = range_part(ir, nest, values, begin, end, &part);
+  for (int k = 0; k < rest.n; k++)
+    if (rest.opt[k].range == values) rest.opt[k].unroll = end - begin;
+  if (end - begin > 1) opts_replace(&rest, values, part);
+  add_group(ir, nest, &rest, r, &s->whole, &any, parts);
+}
+
+/* Adds nests for a part of a group. A store asks for each value whether the run has it. So one nest stores two values at once,
+ * and others store the value behind these. */
+static void add_part(IR *ir, Ref nest, const Refs *conditions, const Opts *o, Ref r, const GroupSizes *s, Remnants *parts) {
+  const int group = s->part.tile;
+  const bool caller = store_gate(node(ir, nest_body(node(ir, nest)))) != 0;
+  const Ref values = caller && group <= PART_MOST ? range_of_values(ir, conditions, o, r, group) : 0;
+  tgcrt_size any = s->part;
+  if (!values) {
+    add_group(ir, in_part(ir, nest, conditions, r), o, r, &s->whole, &any, parts);
+    return;
+  }
+  nest = where_all(ir, nest, conditions, true);
+  any.height = 2, any.rule = TGCRT_SIZE_PARTS;
+  if (group > 2) add_values(ir, nest, o, r, values, 0, 2, s, any, parts);
+  any.rule = TGCRT_SIZE_LEFT;
+  for (any.height = 1; any.height < group; any.height += 2)
+    add_values(ir, nest, o, r, values, any.height - 1, any.height, s, any, parts);
 }
 
 /* The conditions on groups of r are all alike. *out: the groups; PADDING_CASES: a run needs others */
@@ -187,7 +250,7 @@ Ref sized_groups(IR *ir, Ref nest, Opts *o, Ref r, const tgcrt_size *values, Rem
   conditions_on(ir, nest, r, &all);
   const PaddingCase how = find_groups(ir, &all, r, values, &s);
   if (how < PADDING_CASES) {
-    add_group(ir, nest, o, r, &s.whole, &s.part, parts);
+    add_part(ir, nest, &all, o, r, &s, parts);
     if (how) add_group(ir, where_all(ir, nest, &all, false), o, r, &s.begin, &s.last, parts);
     now = range_limited(ir, range_extent(node(ir, r)), size_number(ir, s.whole), RK_LOOP);
     nest = range_replace(ir, where_all(ir, nest, &all, true), r, now, 1, &now);

@@ -2,6 +2,7 @@
 /* Ranges of sizes: the formulas of tiles, refusals, and random graphs, whose programs run in the interpreter at every size of a
  * range. SIZES_GRAPHS: number of graphs; SIZES_SEED: of the first one. */
 #include "../../backends/backends.h"
+#include "../../compiler/cost/tunable.h"
 #include "../../compiler/driver.h"
 #include "../../compiler/interp/interp.h"
 #include "../../frontends/sized.h"
@@ -50,6 +51,9 @@ static void tiles_cover(void **state) {
         assert_int_equal(tgcrt_size_of(&s, n), full ? (48 + full - 1) / full : 0);
         s.rule = TGCRT_SIZE_ALONE;
         assert_int_equal(tgcrt_size_of(&s, n), full == 1);
+        s.rule = TGCRT_SIZE_LEFT;
+        s.height = 1 + (int)(n % 5);
+        assert_int_equal(tgcrt_size_of(&s, n), n * times - whole * tile == s.height);
       }
 }
 
@@ -606,6 +610,9 @@ static const char *any_heights(ScheduleSource *s, const char *key, bool *partial
 static void run_model(Ctx *c, void *arg) {
   Model *m = arg;
   const char *why;
+  Tunables small_chunks = tunables_default;
+  small_chunks.group_part = 1;
+  if (m->groups == GROUPS_ALL) c->tunables = &small_chunks;
   Job range = m->job;
   Heights heights = { { "test", any_heights, NULL }, { m->heights }, "" };
   load(c, &range);
