@@ -499,6 +499,12 @@ static void put_load(Render *w, Sb *o, const Node *x) {
   if (gated) sb_printf(o, " : %s)", arg(w, x, 3));
 }
 
+/* Whether the text of a truth is an int that may have any value, as far as a C compiler sees: a variable, or no comparison */
+static bool is_any_int(const Node *v, const char *text) {
+  const bool compares = v->op == OP_CMPLT || v->op == OP_CMPLE || v->op == OP_CMPEQ || v->op == OP_CMPNE;
+  return v->op != OP_CONST && (!compares || !strchr(text, ' '));
+}
+
 void put_store(Render *w, Sb *o, const Node *x) {
   const Node *v = node(w->ir, store_value(x));
   const char *value = inside(w, x, 2);
@@ -506,6 +512,9 @@ void put_store(Render *w, Sb *o, const Node *x) {
   if (store_gate(x)) sb_printf(o, "if (%s) ", inside(w, x, 3));
   if (v->lanes > 1 && v->dt == DT_BOOL) {
     put_one(w, &bytes, w->l->truth_to, DT_BOOL, v->lanes, arg(w, x, 2));
+    value = keep_text(w, &bytes);
+  } else if (v->dt == DT_BOOL && is_any_int(v, value)) {
+    sb_printf(&bytes, "(%s)%s", w->l->type[DT_BOOL], arg(w, x, 2));
     value = keep_text(w, &bytes);
   }
   put_memory(w, o, x, v->lanes, value);

@@ -36,6 +36,8 @@ bool bounds_moved(Bounds *b, const Kernel *k, const Refs *prog, const int64_t *s
  * execution */
 void kernel_bounds(Bounds *b, Kernel *k);
 void plan_bounds(Plan *p);                  /* calls kernel_bounds for all kernels */
+/* Elements behind the buffer's pointer that each run may access. The pointer to a window's state moves from run to run. */
+int64_t reach_in_runs(const Plan *p, const Buf *buf);
 bool plan_in_bounds(const Plan *p, Sb *why); /* whether all accesses are proved; if not, *why names the first access without
                                                 a proof */
 

@@ -26,6 +26,7 @@ typedef struct Strip {
   int64_t at, stride;          /* lane i is at base + at + i / run * stride */
   int lanes, run;
   int64_t row;                 /* elements of a row of the caller's memory at the greatest size; 0: rows have no size of the run */
+  int64_t reach;               /* for loads: elements of the buffer, or of the piece, in each run */
   Ref value;                   /* the vector */
   size_t store;                /* index of the store of lane 0; the other lanes follow */
   bool done;
@@ -63,7 +64,8 @@ static bool strip_of(IR *ir, const Ref *access, int n, Strip *s) {
   return s->run && n % s->run == 0 && s->stride >= (s->run > 1 ? 1 : 2) && node(ir, s->buffer)->dt != DT_BOOL;
 }
 
-static void find_loads(IR *ir, Ref nest, Strips *out) {
+static void find_loads(const Plan *p, Ref nest, Strips *out) {
+  IR *ir = p->ir;
   Refs all = { 0 };
   ir_toposort(ir, &nest, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
@@ -71,7 +73,9 @@ static void find_loads(IR *ir, Ref nest, Strips *out) {
     Strip s = { .value = all.p[i] };
     bool loads = x->op == OP_VEC;
     for (int k = 0; k < x->nsrc && loads; k++) loads = node(ir, x->src[k])->op == OP_LOAD && !load_gate(node(ir, x->src[k]));
-    if (loads && strip_of(ir, x->src, x->nsrc, &s)) VEC_PUSH(out, s);
+    if (!loads || !strip_of(ir, x->src, x->nsrc, &s)) continue;
+    s.reach = reach_in_runs(p, &ir->bufs.p[buffer_id(node(ir, s.buffer))]);
+    VEC_PUSH(out, s);
   }
   VEC_FREE(&all);
 }
@@ -254,7 +258,7 @@ static bool within(const IR *ir, const Strip *s, int64_t end) { /* whether all e
   const Node *b = s->base ? node(ir, s->base) : NULL;
   const Buf *buf = &ir->bufs.p[buffer_id(node(ir, s->buffer))];
   const int64_t last = b ? b->vmax : 0;
-  return !buf_ends_early(buf) && last <= buf_reach(buf) && end <= buf_reach(buf) - last;
+  return !buf_ends_early(buf) && last <= s->reach && end <= s->reach - last;
 }
 
 /* Lanes of a vector load for the elements between the strips' ends: as many as the strips have, or a part of them. 0: a vector
@@ -309,10 +313,11 @@ static void replace(Refs *from, Refs *to, Strip *s, Ref by) {
   s->done = true;
 }
 
-static Ref shuffle_loads(IR *ir, Ref nest) {
+static Ref shuffle_loads(const Plan *p, Ref nest) {
+  IR *ir = p->ir;
   Strips s = { 0 };
   Refs from = { 0 }, to = { 0 };
-  find_loads(ir, nest, &s);
+  find_loads(p, nest, &s);
   if (s.n) qsort_r(s.p, s.n, sizeof *s.p, by_place, ir);
   for (size_t i = 0, n; i < s.n; i += n) {
     int64_t end;
@@ -377,15 +382,16 @@ static Ref shuffle_stores(IR *ir, Ref nest) {
 }
 
 /* Copies of operands (stage.c) are nests in the nest's sink, and come first. */
-static Ref shuffle_nest(IR *ir, Ref nest) {
+static Ref shuffle_nest(const Plan *p, Ref nest) {
+  IR *ir = p->ir;
   Nest n = nest_open(ir, nest);
   const Node *sink = node(ir, n.store);
   Refs parts = { 0 };
   for (int i = 0; i < sink->nsrc && sink->op == OP_SINK; i++)
-    VEC_PUSH(&parts, node(ir, sink->src[i])->op == OP_NEST ? shuffle_nest(ir, sink->src[i]) : sink->src[i]);
+    VEC_PUSH(&parts, node(ir, sink->src[i])->op == OP_NEST ? shuffle_nest(p, sink->src[i]) : sink->src[i]);
   if (parts.n) n.store = node_with_src(ir, n.store, parts.p);
   VEC_FREE(&parts);
-  return shuffle_stores(ir, shuffle_loads(ir, nest_close(ir, &n)));
+  return shuffle_stores(ir, shuffle_loads(p, nest_close(ir, &n)));
 }
 
 /* A vector with one value in its first lanes and another one behind them becomes a choice from two vectors, each of one value.
@@ -412,7 +418,7 @@ static Ref two_values(IR *ir, Ref r, void *arg) {
 
 static void shuffle_state(Plan *p, NestState *s) {
   static const Rule rules[] = { { OP_VEC, "two values", two_values }, { OP_NONE, NULL, NULL } };
-  s->nest = shuffle_nest(p->ir, s->nest);
+  s->nest = shuffle_nest(p, s->nest);
   ir_rewrite(p->ir, rules, NULL, &s->nest, 1, NULL);
 }
 

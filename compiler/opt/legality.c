@@ -217,6 +217,21 @@ static const char *check_split(IR *ir, Ref nest, const Target *t, const Opts *o,
   return wrong ? wrong : check_whole(ir, adds, t, &second, false, depth + 1);
 }
 
+/* A range that ends early may leave a rest for each lower height of a tile, and a schedule has room for few. */
+static const char *check_rests(IR *ir, Ref nest, const Target *t, const Opts *o) {
+  enum { OTHERS = 8 }; /* rests and borders that no height of a tile makes, at most */
+  Remnants parts = { 0 };
+  Opts all = *o;
+  int heights = 0;
+  for (int i = 0; i < o->n; i++) heights += o->opt[i].unroll;
+  if (!ir->symbols.n || heights <= MAX_PARTS - OTHERS) return NULL;
+  sized_opts(ir, nest, &all);
+  opts_parts(ir, nest, t, &all, &parts);
+  const bool many = parts.n > MAX_PARTS;
+  VEC_FREE(&parts);
+  return many ? "its tiles leave too many rests along ranges of sizes" : NULL;
+}
+
 /* follows: the tiles are known to be legal */
 static const char *check_whole(IR *ir, Ref nest, const Target *t, const Opts *o, bool follows, int depth) {
   if (depth >= MAX_DEPTH) return "schedules are nested too deeply";
@@ -225,6 +240,7 @@ static const char *check_whole(IR *ir, Ref nest, const Target *t, const Opts *o,
   bool tiles = false;
   int borders = 0;
   Remnants parts = { 0 };
+  if (!wrong && !o->nparts && !target_has_threads(t)) wrong = check_rests(ir, nest, t, o);
   if (wrong || !o->nparts) return wrong;
   for (int i = 0; i < o->n; i++) tiles |= o->opt[i].rows;
   opts_parts(ir, nest, t, o, &parts);

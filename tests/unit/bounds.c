@@ -187,6 +187,43 @@ static void what_is_not_proved_is_clamped(void **state) {
   VEC_FREE(&k.prog);
 }
 
+/* y[index .. index + 3] = x[index .. index + 3]: lanes outside of buffers of 6 elements move no other lane */
+static void lanes_outside_move_no_others(void **state) {
+  IR *ir = *state;
+  for (int wide = 0; wide < 2; wide++)
+    for (int64_t at = -6; at <= 9; at++) {
+      Refs prog = { 0 };
+      Ref buf[2];
+      const Ref index = c_int(ir, wide ? DT_I64 : DT_I32, at);
+      ir->bufs.n = 0;
+      for (int64_t i = 0; i < 2; i++) {
+        const int64_t id = (int64_t)ir->bufs.n;
+        VEC_PUSH(&ir->bufs, ((Buf){ .kind = BUF_ARENA, .dt = DT_F32, .elems = 6 }));
+        buf[i] = node_make(ir, OP_BUFFER, DT_F32, 1, 0, NULL, 1, &id, 0, NULL);
+        VEC_PUSH(&prog, buf[i]);
+      }
+      VEC_PUSH(&prog, index);
+      const Ref load = node_make(ir, OP_LOAD, DT_F32, 4, 2, (Ref[]){ buf[0], index }, 0, NULL, 0, NULL);
+      VEC_PUSH(&prog, load);
+      VEC_PUSH(&prog, node_make(ir, OP_STORE, DT_F32, 1, 3, (Ref[]){ buf[1], index, load }, 0, NULL, 0, NULL));
+      Kernel k = { .prog = prog };
+      Plan p = { .ir = ir };
+      Bounds *b = bounds_open(&p);
+      kernel_bounds(b, &k);
+      bounds_close(b);
+      assert_int_equal(k.bounds.clamped, at < 0 || at > 2 ? 2 : 0);
+      ir_verify_program(ir, k.prog.p, k.prog.n);
+      float x[6] = { 10, 11, 12, 13, 14, 15 }, y[6] = { 0 };
+      interp_program(ir, k.prog.p, k.prog.n, (void *[]){ x, y });
+      for (int64_t i = 0; i < 6; i++) assert_true(y[i] == (i >= at && i < at + 4 ? x[i] : 0));
+      VEC_PUSH(&p.kernels, k);
+      Sb why = { 0 };
+      assert_true(plan_in_bounds(&p, &why));
+      VEC_FREE(&p.kernels);
+      VEC_FREE(&k.prog);
+    }
+}
+
 static void an_access_outside_is_named(void **state) {
   IR *ir = *state;
   const Ref r = range_make(ir, 10, RK_LOOP);
@@ -247,6 +284,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_proof_agrees_with_all_values),
     cmocka_unit_test_setup_teardown(what_is_not_proved_is_clamped, setup, teardown),
+    cmocka_unit_test_setup_teardown(lanes_outside_move_no_others, setup, teardown),
     cmocka_unit_test_setup_teardown(an_access_outside_is_named, setup, teardown),
     cmocka_unit_test_setup_teardown(ranges_are_run_where_intervals_end, setup, teardown),
     cmocka_unit_test_setup_teardown(values_of_clamped_data_are_tried, setup, teardown),

@@ -197,7 +197,7 @@ static Ref value_ref(Build *b, OnnxId id) {
   const Tensor *t = b->m->values.p[id].init;
   if (!t) bad(b, "'%s' has no value", b->m->values.p[id].name);
   if (t->rank > USER_RANK + (t->narrow == ONNX_STRING))
-    bad(b, "'%s' has rank %d, over the limit of %d", b->m->values.p[id].name, t->rank, USER_RANK);
+    bad(b, "'%s' has %d dimensions; in an ONNX model tgc supports at most %d", b->m->values.p[id].name, t->rank, USER_RANK);
   b->narrow[id] = t->narrow;
   return b->value[id] = g_weight(b->ir, ir_tensor(b->ir, t));
 }

@@ -281,7 +281,8 @@ Tensor pb_tensor(Ctx *c, External *x, const Onnx__TensorProto *p, bool coded, Po
   if (p->segment) fail_at(c, EX_BADMODEL, at, "%s is a segment, which tgc does not support", s.subject);
   const int most = t.narrow == ONNX_STRING ? USER_RANK : MAX_RANK; /* data of a text file may have more axes than a model's */
   if (p->n_dims > (size_t)most)
-    fail_at(c, EX_BADMODEL, at, "%s has %zu dimensions; tgc supports at most %d", s.subject, p->n_dims, most);
+    fail_at(c, EX_BADMODEL, at, "%s has %zu dimensions; in an ONNX model tgc supports at most %d", s.subject, p->n_dims,
+            USER_RANK);
   t.rank = (int)p->n_dims;
   int64_t bytes = dt_bytes(t.dt);
   bool empty = false, fits = true;
