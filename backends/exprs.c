@@ -499,7 +499,7 @@ static void put_load(Render *w, Sb *o, const Node *x) {
   if (gated) sb_printf(o, " : %s)", arg(w, x, 3));
 }
 
-/* Whether the text of a truth is an int that may have any value, as far as a C compiler sees: a variable, or no comparison */
+/* Whether a C compiler takes the text of a truth for an int of any value: the text is a variable, or no comparison */
 static bool is_any_int(const Node *v, const char *text) {
   const bool compares = v->op == OP_CMPLT || v->op == OP_CMPLE || v->op == OP_CMPEQ || v->op == OP_CMPNE;
   return v->op != OP_CONST && (!compares || !strchr(text, ' '));

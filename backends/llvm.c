@@ -271,7 +271,7 @@ static const char *put_rounded(Render *w, DType to, const char *a) {
   return emit(w, "trunc i32 %s to %s", n, llvm_scalar[to]);
 }
 
-/* Casts of vectors of floats to integers, where LLVM's own are slow; NULL: they are not. a: the operand */
+/* Casts of vectors of floats to integers for which LLVM makes slow code; NULL: another cast. a: the operand */
 static const char *put_vector_cast(Render *w, const Node *x, const char *a) {
   const Node *rounded = packed_rounding(w->ir, w->t, x);
   const char *n = rounded ? put_to_i32(w, x->lanes, true, value(w, operand(rounded))) : NULL;

@@ -39,11 +39,11 @@ static Operand elements_of(IR *ir, Ref r, Arena *keep) {
   return (Operand){ n, bits, NULL };
 }
 
-/* The number of nodes from r down to the leaves, with a node once for each path to it; above PARTS_MOST: it is too large */
-static int count_parts(const IR *ir, Ref r) {
+/* The number of nodes from r down to the leaves, with a node once for each path to it; above `most`: it is too large */
+static int count_parts(const IR *ir, Ref r, int most) {
   const Node *x = node(ir, r);
   int n = 1;
-  for (int k = 0; k < x->nsrc && n <= PARTS_MOST; k++) n += count_parts(ir, x->src[k]);
+  for (int k = 0; k < x->nsrc && n <= most; k++) n += count_parts(ir, x->src[k], most - n);
   return n;
 }
 
@@ -69,7 +69,7 @@ static const Operand *kept_operands(const Sizing *z, const Ref *src, IR *other, 
     const Node *x = node(ir, s), *y = node(other, t);
     const bool alike = x->op == y->op && nodes_alike(x, y);
     Operand of = alike ? elements_of(other, t, &ir->ctx->model) : (Operand){ 0, NULL, NULL };
-    const int parts = z->mixed[src[k]] ? count_parts(ir, src[k]) : 0;
+    const int parts = z->mixed[src[k]] ? count_parts(ir, src[k], PARTS_MOST) : 0;
     if (parts && parts <= PARTS_MOST) keep_parts(ir, src[k], other, peers[k], of.parts = ARENA_NEW(&ir->ctx->model, Part, parts));
     if (!of.n && !of.parts) continue;
     if (!all) memset(all = ARENA_NEW(&ir->ctx->model, Operand, n), 0, n * sizeof *all);
@@ -236,8 +236,8 @@ static void probe(Ctx *c, Trial *t, int symbol, int64_t size) {
 
 /* Compares the greatest size of a symbol with the next smaller ones, some in between, and the least one. Extents behind steps
  * differ not at all of them. Axes of one entry vanish, so sizes of one tell little, and a size above the range is compared
- * instead. LONG: in a range of more sizes, one of those in between is size number FEW: models take the last 16 entries, or pad to
- * 8 entries. */
+ * instead. In a range of more than LONG sizes, one of the sizes in between is number FEW. It serves models that take the last
+ * 16 entries or pad to 8. */
 enum { LONG = 12, FEW = 2 };
 static void probe_symbol(Ctx *c, Trial *t, int symbol) {
   const Symbol *s = &t->sizing.ir->symbols.p[symbol];

@@ -2,8 +2,8 @@
 /* sized_fit.c: the extents of values, if the graphs for a few sizes are known.
  *
  * A number that differs from graph to graph, such as an extent, a begin or a number of iterations, has a sample in each. The
- * samples are compared with the extents that are known: first multiples of one, then sums with a constant, then quotients. So a
- * formula is a guess. sized_proof.c tries it for all sizes.
+ * samples are compared with the extents that are known: first multiples of one, then sums with a constant, and sums of two. Then
+ * come multiples of rounded ones, quotients, and extents with a least and a greatest value. So a formula is a guess. sized_proof.c tries it for all sizes.
  *
  * needs: Sizing.peer    gives: Sizing.open, IR.opened and IR.loop_extent    keeps: the graph */
 #include "sized_parts.h"
@@ -210,11 +210,10 @@ bool fit_samples(const Sizing *z, const Samples *s, int *extent, int64_t *times,
       if (*times && samples_are(z, s, (int)e, *times, *plus)) return true;
     }
   if (fit_sum(z, s, extent, times, plus) || fit_rounded(z, s, extent, times, plus)) return true;
-  if (fit_clamped(z, s, extent, times, plus)) return true;
-  *extent = fit_quotient(z, s);
   *times = 1;
   *plus = 0;
-  return *extent >= 0;
+  *extent = fit_quotient(z, s);
+  return *extent >= 0 || fit_clamped(z, s, extent, times, plus);
 }
 
 static int row_of_samples(const Sizing *z, const Samples *s, int64_t most) {

@@ -387,11 +387,12 @@ static bool is_lost_later(const Sizing *z, Ref r, int axis) {
   IR *ir = z->ir;
   Refs below = { 0 };
   bool lost = false;
+  if (extent_along(z, r, axis) < 0) return false;
   ir_toposort(ir, &r, 1, &below);
   for (size_t i = 0; i < below.n && !lost; i++)
     for (size_t k = 0; k < ir->opened.n && !lost; k++) lost = ir->opened.p[k].value == below.p[i];
   VEC_FREE(&below);
-  return lost && extent_along(z, r, axis) >= 0;
+  return lost;
 }
 
 /* An index from data is known to be inside the greatest extent only, unless it is clamped. In a run it is inside, too: there the

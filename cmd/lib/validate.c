@@ -165,13 +165,19 @@ static double nest_ms_in(const Validation *s, const Goal *g, int side, int life)
 
 static double nest_ms(const Validation *s, const Goal *g, int side) { return nest_ms_in(s, g, side, -1); }
 
-/* The same for all nests like this one that have the same schedule on the side, as each kernel's time has accidents of its own */
+/* The schedule of a goal's nest on a side that was built; the last side has the choice. */
+static const char *schedule_built(Ctx *c, const Validation *s, const Goal *g, int side) {
+  return side == SIDES - 1 ? s->choice.p[g - s->t->goals.p] : schedule_on(c, s, g, side);
+}
+
+/* Time on side `with` of this nest and of nests like it that have the same schedule on `side`. Each kernel's time has accidents of
+ * its own. */
 static double similar_ms_in(Ctx *c, const Validation *s, const Goal *g, int side, int with, int life) {
-  const char *text = schedule_on(c, s, g, side);
+  const char *text = schedule_built(c, s, g, side);
   double ms = 0;
   for (size_t i = 0; i < s->t->goals.n; i++) {
     const Goal *x = &s->t->goals.p[i];
-    const bool same = x == g || (goals_similar(g, x) && !strcmp(schedule_on(c, s, x, side), text));
+    const bool same = x == g || (goals_similar(g, x) && !strcmp(schedule_built(c, s, x, side), text));
     if (same) ms += nest_ms_in(s, x, with, life);
   }
   return ms;
@@ -322,14 +328,18 @@ static bool holds(Ctx *c, Validation *s, int side, int threads, Asked asked, Val
  * their number; 0: none, or no change. */
 static int choose_again(Ctx *c, Validation *s, int side, double worth) {
   int left = 0, gone = 0;
+  bool *wins = ARENA_NEW(&c->model, bool, s->t->goals.n + 1); /* the choice must not change while it is compared */
+  for (size_t i = 0; i < s->t->goals.n; i++) {
+    const Goal *g = &s->t->goals.p[i];
+    const bool faster = s->stamped && nest_ms(s, g, side) < worth * nest_ms(s, g, 0);
+    wins[i] = strcmp(s->choice.p[i], g->base) && faster && (worth >= 1 || surely_faster(c, s, g, side));
+  }
   for (size_t i = 0; i < s->t->goals.n; i++) {
     const Goal *g = &s->t->goals.p[i];
     if (!strcmp(s->choice.p[i], g->base)) continue;
-    const bool faster = s->stamped && nest_ms(s, g, side) < worth * nest_ms(s, g, 0);
-    const bool wins = faster && (worth >= 1 || surely_faster(c, s, g, side));
-    if (!wins) s->choice.p[i] = g->base;
-    left += wins;
-    gone += !wins;
+    if (!wins[i]) s->choice.p[i] = g->base;
+    left += wins[i];
+    gone += !wins[i];
   }
   return gone ? left : 0;
 }
@@ -351,12 +361,13 @@ static double least_seconds(const Validation *s) { return choice_seconds(s) + ru
 
 static bool has_time(const Validation *s) { return least_seconds(s) < races_left(s->r); }
 
-/* Number of nests with other schedules on a side than on those before it */
+/* Number of nests with another schedule on a side than on sides 0 and 1 */
 static int number_new(Ctx *c, const Validation *s, int side) {
   int n = 0;
   for (size_t i = 0; i < s->t->goals.n; i++) {
     const Goal *g = &s->t->goals.p[i];
-    n += strcmp(schedule_on(c, s, g, side), g->base) && (side == 1 || strcmp(schedule_on(c, s, g, side), schedule_on(c, s, g, 1)));
+    const char *opts = schedule_on(c, s, g, side);
+    n += strcmp(opts, g->base) && (side == 1 || strcmp(opts, schedule_on(c, s, g, 1)));
   }
   return n;
 }
@@ -448,7 +459,6 @@ static void try_schedules(Ctx *c, void *arg) {
     if (fit >= 1) s->sides += (int)fmin(fit, most_rivals(s));
   }
   if (!validate_needed(s) && s->sides == 2) return;
-  found += number_of_rivals_only(s);
   for (int k = 0; k < s->sides; k++) {
     if (k > 1 && !has_time_for_side(c, s, k)) s->sides = k;
     if (k == s->sides) break;
@@ -456,6 +466,11 @@ static void try_schedules(Ctx *c, void *arg) {
     if (k) side_close(&s->side[k]), open_side(c, s, k);
     order[k] = k;
   }
+  for (size_t i = 0; i < s->t->goals.n && s->threads == 1; i++) { /* rivals without a side were not tried */
+    Goal *g = &s->t->goals.p[i];
+    if (g->nrivals > s->sides - 2) g->nrivals = s->sides - 2;
+  }
+  found += number_of_rivals_only(s);
   measure(c, s, order, s->sides, share_of_rest(s, s->other ? 3 : 1, 1), s->threads);
   ValidatedAt at = { .threads = s->threads, .untuned = model_ms(s, 0) }, other = { 0 };
   int kept = choose(c, s, !s->stamped);
@@ -465,7 +480,7 @@ static void try_schedules(Ctx *c, void *arg) {
     if (side == last) side_close(&s->side[last]), open_side(c, s, last);
     const Tunables *u = tunables_of(c);
     double worth = u->validate_gain;
-    if (holds(c, s, side, s->threads, (Asked){ u->validate_model_gain, 1, u->validate_model_end }, &at)) {
+    if (holds(c, s, side, s->threads, (Asked){ u->validate_model_gain, 1, s->stamped ? u->validate_model_end : 1 }, &at)) {
       if (!s->other || holds(c, s, side, s->other, (Asked){ u->validate_slack, INFINITY, INFINITY }, &other)) break;
       worth = 1;
     }

@@ -249,7 +249,7 @@ static void report(Tuning *u, const char *lock) {
   if (lock) printf("schedules: %s\n", lock);
 }
 
-static bool same_kernel(const Kernel *x, const Kernel *y) {
+static bool is_validated_kernel(const Kernel *x, const Kernel *y) {
   bool same = x->nests.n == y->nests.n && x->chunks == y->chunks;
   for (size_t i = 0; i < x->nests.n && same; i++)
     same = !strcmp(x->nests.p[i].key, y->nests.p[i].key) && !strcmp(x->nests.p[i].opts, y->nests.p[i].opts);
@@ -261,8 +261,8 @@ static void compare_plans(const Tuning *u, const Plan *p) {
   const Plan *v = u->model.plan;
   size_t same = 0;
   if (!u->o->verbose || !v) return;
-  for (size_t k = 0; k < p->kernels.n && k < v->kernels.n; k++) same += same_kernel(&p->kernels.p[k], &v->kernels.p[k]);
-  fprintf(stderr, "the lock file gives %zu of %zu kernels that were validated\n", same, v->kernels.n);
+  for (size_t k = 0; k < p->kernels.n && k < v->kernels.n; k++) same += is_validated_kernel(&p->kernels.p[k], &v->kernels.p[k]);
+  fprintf(stderr, "the lock file gives %zu of %zu kernels that were validated\n", p->kernels.n == v->kernels.n ? same : 0, v->kernels.n);
 }
 
 /* Adds the model's other schedules and all decisions to the lock file. Returns the plan for it. */

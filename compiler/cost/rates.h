@@ -36,7 +36,7 @@ CALLER(STORE,     "which values are stored: schedule/materialize.c")
 CALLER(LAYOUT,    "layouts by PBQP: schedule/layout_pbqp.c")
 CALLER(TUNER,     "candidates for devices: tune/candidate_lower.c")
 CALLER(SIZES,     "whether threads share a run of a range of sizes: bundle/size_texts.c")
-CALLER(VARIANTS,  "hot kernels, which a bundle for several machines has for each: lower/variants.c")
+CALLER(VARIANTS,  "which kernels are hot; a bundle for several machines has these for each machine: lower/variants.c")
 
 /* ---- op classes ---- */
 RATE(ALU, "instructions", "an op of no other class")

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+int sums_in_flight(const Target *t) { return (int)(rate(t, LATENCY, TILE) * rate(t, ISSUE, TILE)); }
+
 /* elements; largest stride of a load that shuffles pick from overlapping vectors */
 enum { SHUFFLE_NEAR = 4 };
 

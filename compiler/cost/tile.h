@@ -108,4 +108,6 @@ bool shuffle_picks(int64_t stride, int lanes, int64_t beside, bool store);
 /* For vectors that shuffle_picks refuses: returns the number of adjacent elements that one instruction loads or stores. bytes:
  * size of an element */
 int shuffle_row(int bytes, int lanes, int64_t beside);
+/* Returns how many sums keep the multipliers busy, since each sum waits for its last multiply-add */
+int sums_in_flight(const Target *t);
 #endif

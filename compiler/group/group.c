@@ -124,8 +124,8 @@ static bool divides(const IR *ir, const Cut *c, int64_t chunks) {
   return true;
 }
 
-/* Finds how many of the chunks along range r a run needs; times 0: all. Returns false if a run needs a part of a chunk, and
- * the nest must not compute the values behind that part. */
+/* Finds how many of the chunks along range r a run needs; times 0: all. Returns false if a run may need a part of a chunk that
+ * has fewer than group_part values. Also if the nest must not compute the values behind that part. */
 static bool chunks_needed(IR *ir, Ref nest, Ref r, int64_t chunks, tgcrt_size *needed) {
   const int64_t part = range_extent(node(ir, r)) / chunks;
   const Needed *conditions = nest_needed(ir, nest);
@@ -302,8 +302,9 @@ typedef struct Piece {
   Needed needed;           /* Buf.needed of the piece */
 } Piece;
 
-/* Finds the conditions under which a run needs an element of a piece. A condition on the chunk itself vanishes, because a run has
- * only the chunks that it needs. Returns false if a condition is on parts of a chunk and on the chunk alike. */
+/* Finds the conditions under which a run needs an element of a piece. A condition along all chunks vanishes: a run has only the
+ * chunks that it needs, and computes each of them whole. Returns false if another condition is on parts of a chunk and on the chunk
+ * alike. */
 static bool needed_in_piece(const Needed *whole, Piece *p) {
   const int64_t span = p->chunk * p->chunks;
   p->needed = (Needed){ 0 };

@@ -15,8 +15,8 @@
  * to. All other data are bounded by their types.
  * A condition on data may be true.
  *
- * An access that is not proved within the budget is clamped, lane by lane. A load takes the nearest element of the buffer for
- * a lane outside, a store omits it. Lanes inside keep their elements, so the clamp never moves one. A PREFETCH touches no memory,
+ * An access that is not proved within the budget is clamped, lane by lane. For a lane outside, a load takes the nearest element of
+ * the buffer, and a store omits the lane. Lanes inside keep their elements, so the clamp never moves one. A PREFETCH touches no memory,
  * so it is no access.
  *
  * needs: programs in the order of their execution
@@ -664,11 +664,13 @@ static void clamp_accesses(Bounds *b, const RefMap *bad, Refs *prog) {
     for (int k = 0; k < x.nsrc; k++) VEC_PUSH(&src, refmap_get(&now, x.src[k]) ? refmap_get(&now, x.src[k]) : x.src[k]);
     if (refmap_get(bad, r)) {
       find_reach(b, &x);
-      const bool lanes = (x.op == OP_LOAD || x.op == OP_STORE) && node(b->ir, src.p[1])->lanes == 1 && b->end > b->begin;
-      if (!lanes) ir_wrong(b->ir, "%s %u is not proved to lie inside its buffer", op_info[x.op].name, r);
+      const bool whole = x.op == OP_TILE || x.op == OP_PART; /* such an access has no lanes: it moves as a whole */
+      if (node(b->ir, src.p[1])->lanes > 1 || b->end - b->begin <= (whole ? b->last - b->first : 0))
+        ir_wrong(b->ir, "%s %u is not proved to lie inside its buffer", op_info[x.op].name, r);
       if (x.op == OP_LOAD) refmap_set(&now, r, clamped_load(b, &l, &x, src.p));
-      else gated_store(b, &l, &x, src.p);
-      continue;
+      if (x.op == OP_STORE) gated_store(b, &l, &x, src.p);
+      if (!whole) continue;
+      src.p[1] = listed_clamp(b->ir, &l, src.p[1], b->begin - b->first, b->end - 1 - b->last);
     }
     const Ref to = x.nsrc ? node_with_src(b->ir, r, src.p) : r;
     if (to != r) refmap_set(&now, r, to);

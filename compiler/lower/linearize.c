@@ -59,7 +59,7 @@ typedef struct Linear {
   bool *done;                    /* by position in nodes */
   int *hoisted;                  /* by position in nodes: the loop hoist() last saw it for */
   Ref *value;                    /* by position in nodes: its value in the program */
-  Ref *gate;                     /* by position in nodes: all its users are for a row that few tiles have: the condition; or 0 */
+  Ref *gate;                     /* by position in nodes: if all users are for a row that only some tiles have, its condition; else 0 */
   int *row;                      /* the row; 0: gate is 0 */
   VEC(SharedCopy) copies;
   RefMap panel;                  /* buffer + 1 of a copy (stage.c, stage_shared.c) to the loop it is made in */
@@ -374,7 +374,8 @@ static void order_products(Linear *l, Refs *sums) {
 
 /* ---- rows that few tiles have ---- */
 /* A lower tile has the sums of the highest one (opt/sized.c). Stores of rows that it does not have are closed. Their sums are not
- * computed, either. In each step of a reduction, row 3 is inside of a condition. Row 4 is inside of another one within. */
+ * computed, either. For example, row 3 is inside of a condition in each step of a reduction, and row 4 is inside of a further
+ * condition within that one. */
 
 /* Finds which nodes are for closed stores only. */
 static void find_row_gates(Linear *l, const Nest *n) {
@@ -382,10 +383,13 @@ static void find_row_gates(Linear *l, const Nest *n) {
   bool *used = xcalloc(l->nodes.n + 1, sizeof *used);
   l->gate = xcalloc(l->nodes.n + 1, sizeof *l->gate);
   l->row = xcalloc(l->nodes.n + 1, sizeof *l->row);
+  Ref last = 0, now = 0;
+  int row = 0;
   for (size_t i = l->nodes.n; i-- > 0;) {
     const Node *x = node(ir, l->nodes.p[i]);
     const Ref gate = x->op == OP_STORE ? store_gate(x) : 0;
-    if (gate && !(l->gate[i] = sized_row_gate(ir, n, gate, &l->row[i]))) l->row[i] = 0;
+    if (gate && gate != last) now = sized_row_gate(ir, n, gate, &row), last = gate; /* all vectors of a row have one gate */
+    if (gate && now) l->gate[i] = now, l->row[i] = row;
     for (int k = 0; k < x->nsrc && x->op != OP_PREFETCH; k++) {
       const uint32_t s = pos_of(l, x->src[k]);
       if (used[s] && l->row[s] != l->row[i]) l->gate[s] = 0, l->row[s] = 0;
@@ -412,9 +416,11 @@ static bool has_plain_terms(const IR *ir, Ref sum) {
 /* Sorts sums by their rows, if conditions may be around them. Otherwise, none has a gate afterwards. */
 static void sort_by_rows(Linear *l, Refs *sums) {
   const IR *ir = l->ir;
-  bool plain = l->gate != NULL;
+  bool any = false, plain = true;
+  for (size_t i = 0; i < sums->n && l->gate; i++) any |= l->row[pos_of(l, sums->p[i])] > 0;
+  if (!any) return;
   for (size_t i = 0; i < sums->n && plain; i++) plain = has_plain_terms(ir, sums->p[i]);
-  for (size_t i = 0; i < sums->n && l->gate && !plain; i++) l->row[pos_of(l, sums->p[i])] = 0;
+  for (size_t i = 0; i < sums->n && !plain; i++) l->row[pos_of(l, sums->p[i])] = 0;
   for (size_t i = 1; i < sums->n && plain; i++) {
     const Ref sum = sums->p[i];
     size_t at = i;
@@ -680,8 +686,8 @@ static Ref need(Linear *l, Ref r) {
   }
   Ref src[MAX_RANGES + 64];
   for (int k = 0; k < x->nsrc; k++) src[k] = need(l, x->src[k]);
-  const bool own = x->op == OP_STORE && buf_is_own(ir->bufs.p[buffer_id(node(ir, store_buffer(x)))].kind);
-  const bool closed = own && l->gate && l->gate[i]; /* without the gate it stores what nobody reads */
+  /* opt/finish.c keeps a sum so. Without the gate the store writes what nobody reads. */
+  const bool closed = x->op == OP_STORE && store_gate(x) && ir->bufs.p[buffer_id(node(ir, store_buffer(x)))].kind == BUF_LOCAL;
   l->value[i] = closed    ? node_make(ir, OP_STORE, (DType)x->dt, 1, 3, src, 0, NULL, 0, NULL)
                 : x->nsrc ? node_with_src(ir, r, src)
                           : r;
@@ -777,9 +783,11 @@ static void emit_sets(Linear *l, const Loop *me, Refs *tiles) {
     const Ref e = me->sets.p[i];
     const bool sum = node(l->ir, e)->op == OP_RED;
     const int rows = sum && l->gate ? l->row[pos_of(l, e)] : 0;
-    if (rows > row && !open.n) need_indices(l, &me->sets), known = l->shared->visible.n;
-    if (rows > row) VEC_PUSH(&open, open_condition(l, l->gate[pos_of(l, e)]));
-    if (rows > row) row = rows;
+    if (rows > row) {
+      if (!open.n) need_indices(l, &me->sets), known = l->shared->visible.n;
+      VEC_PUSH(&open, open_condition(l, l->gate[pos_of(l, e)]));
+      row = rows;
+    }
     if (multiplies_tiles(l->ir, e)) VEC_PUSH(tiles, e);
     else if (sum) emit_sum(l, e);
     else need(l, e);

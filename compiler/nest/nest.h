@@ -117,6 +117,8 @@ void varying_free(Varying *v);
 /* ---- nestkey.c: keys. A key is 64 hex digits that identify a canonical nest on a target. Nests with equal keys can have the
  * same schedule ---- */
 void nest_key(IR *ir, Ref nest, const Target *t, const Backend *b, char out[65]);
+/* Writes a key that nests have in common if they differ only in values of floating-point constants */
+void nest_form(IR *ir, Ref nest, const Target *t, const Backend *b, char out[65]);
 /* Opens a question about a kernel (ir/decisions.h). The kernel's key follows from the keys of all canonical
  * nests of the kernel. */
 Question ask_kernel(const Plan *p, const char *pass, const Kernel *k);

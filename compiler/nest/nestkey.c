@@ -18,6 +18,7 @@ typedef struct Keys {
   IR *ir;
   Refs ranges;
   RefMap at;               /* node to its index in of[] + 1 */
+  bool blank;              /* values of floating-point constants do not count */
   Digests of;
 } Keys;
 
@@ -116,7 +117,8 @@ static Digest digest_node(Keys *k, Ref r) {
     VEC_PUSH(&in, *digest_of(k, load_buffer(x)));
     for (int i = 2; i < x->nsrc; i++) VEC_PUSH(&in, *digest_of(k, x->src[i]));
   } else {
-    for (int i = 0; i < x->narg; i++) add_number(&h, x->arg[i]);
+    const bool blank = k->blank && x->op == OP_CONST && dt_float((DType)x->dt);
+    for (int i = 0; i < x->narg && !blank; i++) add_number(&h, x->arg[i]);
     operands(k, r, &in);
   }
   add_number(&h, (int64_t)in.n);
@@ -126,8 +128,8 @@ static Digest digest_node(Keys *k, Ref r) {
   return d;
 }
 
-void nest_key(IR *ir, Ref nest, const Target *t, const Backend *b, char out[65]) {
-  Keys k = { .ir = ir };
+static void key_of(IR *ir, Ref nest, const Target *t, const Backend *b, bool blank, char out[65]) {
+  Keys k = { .ir = ir, .blank = blank };
   Refs all = { 0 };
   Sb text = { 0 };
   char digits[BASE16_ENCODE_LENGTH(sizeof(Digest))];
@@ -152,6 +154,10 @@ void nest_key(IR *ir, Ref nest, const Target *t, const Backend *b, char out[65])
   VEC_FREE(&k.ranges);
   refmap_free(&k.at);
 }
+
+void nest_key(IR *ir, Ref nest, const Target *t, const Backend *b, char out[65]) { key_of(ir, nest, t, b, false, out); }
+
+void nest_form(IR *ir, Ref nest, const Target *t, const Backend *b, char out[65]) { key_of(ir, nest, t, b, true, out); }
 
 static void kernel_key(const Plan *p, const Kernel *k, char out[65]) {
   Sb text = { 0 };

@@ -95,7 +95,7 @@ static void search_tiles(Model *m, int v, int lanes, uint32_t whole, Finds *find
 static int parts_of(const IR *ir, const Target *t, Ref r, int lanes, int rows) {
   const int64_t vectors = range_extent(node(ir, r)) / lanes;
   if (range_limit(node(ir, r))) return rows == 1 && vectors >= 8 ? 4 : 1; /* most runs have fewer terms */
-  const int flying = (int)(rate(t, LATENCY, TILE) * rate(t, ISSUE, TILE)), most = flying >= 2 * rows ? flying / rows : 2;
+  const int flying = sums_in_flight(t), most = flying >= 2 * rows ? flying / rows : 2;
   if (vectors <= (rows > 1 ? most : ROW_VECTORS)) return vectors > 1 ? (int)vectors : 1;
   for (int parts = most; parts > most / 4; parts--)
     if (vectors % parts == 0) return parts;
@@ -741,7 +741,7 @@ static Opts spread_rows(IR *ir, Ref nest, const Target *t, Opts o) {
 /* A product of two computed values may have rows and lanes along ranges that end at sizes, such as the scores of attention. Each
  * height of its tiles then has code for several widths. Such values are mostly in the nearest cache, so a tile has no more rows
  * than keep the multipliers busy. */
-static Opts low_tiles(IR *ir, Ref nest, const Target *t, Opts o) {
+static Opts fewer_rows(IR *ir, Ref nest, const Target *t, Opts o) {
   const Opts most = o;
   Opt *rows = NULL;
   int vectors = 1;
@@ -756,14 +756,14 @@ static Opts low_tiles(IR *ir, Ref nest, const Target *t, Opts o) {
     wide |= ends && p->lanes > 1;
   }
   if (!rows || !wide || shares_weights(ir, nest, rows->range)) return o;
-  while (rows->unroll % 2 == 0 && rows->unroll / 2 * vectors >= tunable(ir->ctx, low_sums)) rows->unroll /= 2;
+  while (rows->unroll % 2 == 0 && rows->unroll / 2 * vectors >= sums_in_flight(t)) rows->unroll /= 2;
   return opts_check(ir, nest, t, &o) ? most : o;
 }
 
 Opts default_opts(IR *ir, Ref nest, const Target *t) {
   const Nest n = nest_open(ir, nest);
   if (target_has_threads(t)) return device_opts(ir, nest, t);
-  return low_tiles(ir, nest, t, spread_rows(ir, nest, t, sized_default(ir, nest, t, heuristic_opts(ir, &n, t))));
+  return fewer_rows(ir, nest, t, spread_rows(ir, nest, t, sized_default(ir, nest, t, heuristic_opts(ir, &n, t))));
 }
 
 int default_best(IR *ir, Ref nest, const Target *t, int room, Opts *out) {

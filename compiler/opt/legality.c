@@ -219,7 +219,7 @@ static const char *check_split(IR *ir, Ref nest, const Target *t, const Opts *o,
 
 /* A range that ends early may leave a rest for each lower height of a tile, and a schedule has room for few. */
 static const char *check_rests(IR *ir, Ref nest, const Target *t, const Opts *o) {
-  enum { OTHERS = 8 }; /* rests and borders that no height of a tile makes, at most */
+  enum { OTHERS = 8 }; /* most rests and borders that are not for a height of a tile */
   Remnants parts = { 0 };
   Opts all = *o;
   int heights = 0;

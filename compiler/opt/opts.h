@@ -106,7 +106,8 @@ bool shares_weights(IR *ir, Ref nest, Ref r); /* whether a reduction of the nest
 Ref sized_cut(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts);
 
 /* The gate may say that a lower tile of the nest has a given row. Then the function sets *row and returns a gate with the same
- * value. This gate says that the number of the tile is less than the number of tiles with the row. Otherwise, it returns 0 */
+ * value. This gate says that the number of the tile is less than the number of tiles with the row. Otherwise, it returns 0,
+ * and *row is undefined. */
 Ref sized_row_gate(IR *ir, const Nest *n, Ref gate, int *row);
 /* Returns `root` after splitting each reduction over o->range into a reduction over whole tiles and reductions over the rest.
  * o->range must have a limit. */

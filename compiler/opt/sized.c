@@ -4,8 +4,8 @@
  * If a run needs only the first values of a range (nest/needed.c), the range gets a limit. A tile of the range must not reach
  * past it where memory of the caller may end. Elsewhere the last tile or vector may go on behind it, so that few nests suffice.
  * The range becomes a loop over whole tiles, and nests beside it take what is left. Rows: a nest for lower tiles of any height.
- * It has as many rows as the highest one. In a lower one, the others load its last row, and are not stored. So their terms need
- * not be added (lower/linearize.c). If rows must not go on, there is one nest for each height of a tile that some run leaves. All
+ * It has as many rows as the highest one. In a tile with fewer rows, the rows that it lacks load its last row, and are not stored.
+ * So their terms need not be added (lower/linearize.c). If rows must not go on, there is one nest for each height of a tile that some run leaves. All
  * of them keep the nest's schedule, so they read the same packed weights, and add the terms of a sum in the
  * same order. Lanes: whole vectors, then one that goes on behind the values; or narrow vectors, then single
  * values. A nest without work is a loop that runs no time. linearize.c moves no load of an input out of such a loop. A nest
@@ -88,12 +88,13 @@ static Ref access_inside(IR *ir, Ref nest, Inside in) {
 /* The smaller or the greater one of two indices: op is MIN or MAX */
 static Ref bounded(IR *ir, Op op, Ref a, Ref b) { return node_make(ir, op, DT_I64, 1, 2, (Ref[]){ a, b }, 0, NULL, 0, NULL); }
 
-/* Values in front of tile number `loop` of these tiles, and of this tile in this run */
+/* Number of values in front of tile number `loop` of these tiles */
 static Ref before_tile(IR *ir, const Tiles *t, Ref loop) {
   const Ref most = ix_mul(ir, loop, t->height);
   return !t->first ? most : range_extent(node(ir, loop)) == 1 ? ix_const(ir, 0) : bounded(ir, OP_MIN, most, t->first);
 }
 
+/* Number of values that this tile has in this run; at: its first value */
 static Ref values_of_tile(IR *ir, const Tiles *t, Ref loop, Ref at) {
   const Ref left = ix_sub(ir, t->values, at);
   return !t->first ? left : range_extent(node(ir, loop)) == 1 ? t->first : bounded(ir, OP_MIN, left, t->first);
@@ -129,8 +130,8 @@ static Ref with_tiles(IR *ir, Ref nest, Tiles *t) {
 
 /* A low tile has few sums, and each waits for its last multiply-add. So its terms are added in parts, as many as keep the machine
  * busy; the weights are read in the same order. */
-static void add_parts(IR *ir, Ref nest, Opts *o, int64_t height) {
-  enum { BUSY = 8, MOST = 15 }; /* sums: two multiply-adds per cycle, and a latency of four cycles; room in 16 registers */
+static void add_parts(IR *ir, Ref nest, const Target *t, Opts *o, int64_t height) {
+  const int busy = sums_in_flight(t), most = t->vector_regs > 1 ? t->vector_regs - 1 : busy; /* one register has a shared factor */
   Refs all = { 0 };
   Ref terms = 0;
   int64_t sums = height;
@@ -150,8 +151,8 @@ static void add_parts(IR *ir, Ref nest, Opts *o, int64_t height) {
   }
   if (!one || !terms || o->n == MAX_RANGES) return;
   int parts = 1;
-  for (int n = 2; n <= PARTS_MOST && sums * parts < BUSY; n++)
-    if (sums * n <= MOST && range_extent(node(ir, terms)) % n == 0) parts = n;
+  for (int n = 2; n <= PARTS_MOST && sums * parts < busy; n++)
+    if (sums * n <= most && range_extent(node(ir, terms)) % n == 0) parts = n;
   if (parts == 1) return;
   o->opt[o->n++] = (Opt){ .range = terms, .unroll = parts, .lanes = 1, .partial = true };
 }
@@ -179,21 +180,22 @@ static void one_vector(IR *ir, Ref nest, Opts *o) {
 
 /* Adds the nest for a rest: the given tiles, with `lanes` lanes. It runs only if size `any` is not 0, if that is >= 0. more: a
  * tile of another range; .range 0: none */
-static void add_rest(IR *ir, Ref nest, const Opts *o, int i, Tiles t, int lanes, int any, const Opt *more, Remnants *parts) {
-  const int64_t height = t.height;
+static void add_rest(IR *ir, Ref nest, const Target *t, const Opts *o, int i, Tiles tiles, int lanes, int any, const Opt *more,
+                     Remnants *parts) {
+  const int64_t height = tiles.height;
   Remnant rest = { 0 };
-  t.range = o->opt[i].range;
-  rest.nest = with_tiles(ir, nest, &t);
-  if (any >= 0) rest.nest = sized_only_if(ir, rest.nest, any, t.loop);
-  rest.opts = rest_opts(o, i, t.inside, (int)(height / lanes), lanes);
+  tiles.range = o->opt[i].range;
+  rest.nest = with_tiles(ir, nest, &tiles);
+  if (any >= 0) rest.nest = sized_only_if(ir, rest.nest, any, tiles.loop);
+  rest.opts = rest_opts(o, i, tiles.inside, (int)(height / lanes), lanes);
   if (lanes == 1) one_vector(ir, rest.nest, &rest.opts);
   if (more->range) rest.opts.opt[rest.opts.n++] = *more;
   int64_t rows = height;
   for (int k = 0; k < rest.opts.n; k++) { /* rows along other ranges: rows_beside, or the height of pictures */
     const Opt *p = &rest.opts.opt[k];
-    if (p->range != t.inside && p->lanes == 1 && opens_range(ir, rest.nest, p->range)) rows *= p->unroll;
+    if (p->range != tiles.inside && p->lanes == 1 && opens_range(ir, rest.nest, p->range)) rows *= p->unroll;
   }
-  if (lanes == 1) add_parts(ir, rest.nest, &rest.opts, rows);
+  if (lanes == 1) add_parts(ir, rest.nest, t, &rest.opts, rows);
   VEC_PUSH(parts, rest);
 }
 
@@ -262,8 +264,8 @@ static bool rows_may_go_on(IR *ir, Ref nest, Ref r) {
   return may_go_on(ir, access_inside(ir, nest, (Inside){ .r = r, .instead = ix_const(ir, 0) }), r);
 }
 
-/* Rows of the lower tiles of any run that have more than one; 0: there are none. out: such a tile would reach behind memory for
- * `extent` rows if it had the most rows */
+/* Fewest and most rows of lower tiles with at least two rows, over all runs; most 0: no run has such a tile. out: such a tile would
+ * reach behind memory for `extent` rows if it had the most rows */
 typedef struct LowTiles { int64_t least, most; bool out; } LowTiles;
 
 static LowTiles low_tiles(const IR *ir, const tgcrt_size *values, int tile, int64_t extent) {
@@ -362,7 +364,7 @@ static int next_height(const Ctx *c, int tile, int vectors) {
 }
 
 /* Rests of rows, each at most half as high as the one before. low: the nest itself is a rest. halves: false: single rows */
-static int few_rests(IR *ir, Ref nest, const Opts *o, int i, bool low, bool halves, const tgcrt_size *values,
+static int few_rests(IR *ir, Ref nest, const Target *t, const Opts *o, int i, bool low, bool halves, const tgcrt_size *values,
                      Remnants *parts) {
   const int all = o->opt[i].unroll, vectors = vectors_of(ir, nest, o, i);
   for (int tile = all, height; tile > 1; tile = height) {
@@ -373,25 +375,26 @@ static int few_rests(IR *ir, Ref nest, const Opts *o, int i, bool low, bool halv
     const Opt more = halves && height == 1 && !low ? rows_beside(ir, nest, o, ir->extents.p[values->of].symbol,
                                                                 2 * tunable(ir->ctx, rest_beside), 1)
                                                    : (Opt){ 0 };
-    add_rest(ir, nest, o, i, tiles_behind(ir, &b, height), 1, any, &more, parts);
+    add_rest(ir, nest, t, o, i, tiles_behind(ir, &b, height), 1, any, &more, parts);
   }
   return size_of_tiles(ir, values, all, 1, TGCRT_SIZE_WHOLE);
 }
 
-/* Adds the nest for lower tiles of `height` rows, if some run has any */
-static void add_low(IR *ir, Ref nest, const Opts *o, int i, bool low, const tgcrt_size *values, int tile, int height,
+/* Adds the nest for lower tiles of `height` rows, if some run has any. low: the nest is a rest itself, so it has no rows of another
+ * range beside it */
+static void add_low(IR *ir, Ref nest, const Target *t, const Opts *o, int i, bool low, const tgcrt_size *values, int tile, int height,
                     Remnants *parts) {
   const tgcrt_size any = { values->times, tile, height, TGCRT_SIZE_ANY, values->of };
   if (!ever(ir, &any)) return;
   Tiles tiles = { .count = size_of_tiles(ir, values, tile, height, TGCRT_SIZE_LOWER), .height = height };
   tiles.begin = size_value(ir, size_of_tiles(ir, values, tile, height, TGCRT_SIZE_START));
   const Opt more = low ? (Opt){ 0 } : rows_beside(ir, nest, o, ir->extents.p[values->of].symbol, tile, height);
-  add_rest(ir, nest, o, i, tiles, 1, size_number(ir, any), &more, parts);
+  add_rest(ir, nest, t, o, i, tiles, 1, size_number(ir, any), &more, parts);
 }
 
 /* Adds the nest for lower tiles of two rows and more. It has the sums of the highest one. Rows that a tile does not have are
  * left out, term by term (lower/linearize.c). */
-static void add_any_height(IR *ir, Ref nest, const Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
+static void add_any_height(IR *ir, Ref nest, const Target *t, const Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
   const int tile = o->opt[i].unroll;
   const LowTiles low = low_tiles(ir, values, tile, range_extent(node(ir, o->opt[i].range)));
   if (!low.most) return;
@@ -401,17 +404,17 @@ static void add_any_height(IR *ir, Ref nest, const Opts *o, int i, const tgcrt_s
   tiles.first = size_value(ir, size_of_tiles(ir, values, tile, 1, TGCRT_SIZE_FIRST));
   tiles.beyond = low.most - low.least;
   tiles.out = low.out;
-  add_rest(ir, nest, o, i, tiles, 1, size_of_tiles(ir, values, tile, 2, TGCRT_SIZE_SOME), &(Opt){ 0 }, parts);
+  add_rest(ir, nest, t, o, i, tiles, 1, size_of_tiles(ir, values, tile, 2, TGCRT_SIZE_SOME), &(Opt){ 0 }, parts);
 }
 
 /* The nest serves lower tiles of another range already. So its code is for few runs: whole tiles go on behind the rows, and a
  * single row has a nest of its own. -> the number of tiles */
-static int whole_beyond(IR *ir, Ref nest, const Opts *o, int i, const tgcrt_size *values, Tiles *whole, Remnants *parts) {
+static int whole_beyond(IR *ir, Ref nest, const Target *t, const Opts *o, int i, const tgcrt_size *values, Tiles *whole, Remnants *parts) {
   const int tile = o->opt[i].unroll;
   const int64_t extent = range_extent(node(ir, o->opt[i].range)), most = (extent + tile - 1) / tile;
   const Extent tiles = { .of = values->of, .times = values->times, .plus = tile - 1, .over = tile, .most = most },
                several = { .of = values->of, .times = values->times, .plus = -1, .over = 1, .most = 1 };
-  add_low(ir, nest, o, i, true, values, (int)extent + 1, 1, parts);
+  add_low(ir, nest, t, o, i, true, values, (int)extent + 1, 1, parts);
   whole->beyond = tile - 1;
   whole->out = most * tile > extent;
   const int count = extent_make(ir, tiles);
@@ -427,10 +430,10 @@ static int row_rests(IR *ir, Ref nest, const Target *t, Opts *o, int i, const tg
   const bool low = nest_has_low_tiles(ir, &n), shares = shares_terms(ir, nest, o->opt[i].range);
   const bool on = !ends && rows_may_go_on(ir, nest, o->opt[i].range);
   if ((low && !on) || !shares || few_heights(ir, nest, t, o, o->opt[i].range))
-    return few_rests(ir, nest, o, i, low, shares, values, parts);
-  if (low) return whole_beyond(ir, nest, o, i, values, whole, parts);
-  if (on) add_any_height(ir, nest, o, i, values, parts);
-  for (int h = on ? 1 : tile - 1; h > 0; h--) add_low(ir, nest, o, i, low, values, tile, h, parts);
+    return few_rests(ir, nest, t, o, i, low, shares, values, parts);
+  if (low) return whole_beyond(ir, nest, t, o, i, values, whole, parts);
+  if (on) add_any_height(ir, nest, t, o, i, values, parts);
+  for (int h = on ? 1 : tile - 1; h > 0; h--) add_low(ir, nest, t, o, i, false, values, tile, h, parts);
   return size_of_tiles(ir, values, tile, 1, TGCRT_SIZE_TILES);
 }
 
@@ -494,7 +497,7 @@ static bool ends_stay_near(IR *ir, Ref nest, const Target *t, Ref r) {
     if (n.ranges[k] != r) rows *= (double)range_extent(node(ir, n.ranges[k]));
     chunks |= range_kind(node(ir, n.ranges[k])) == RK_THREAD;
   }
-  return !chunks && !reductions_below(ir, nest) && 2 * rows * LINE_BYTES <= tunable(ir->ctx, sized_near) * (double)t->l1_bytes;
+  return !chunks && !reductions_below(ir, nest) && 2 * rows * LINE_BYTES /* a line to load, and one to store */ <= tunable(ir->ctx, sized_near) * (double)t->l1_bytes;
 }
 
 static int lane_rests(IR *ir, Ref nest, const Target *t, Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
@@ -505,7 +508,7 @@ static int lane_rests(IR *ir, Ref nest, const Target *t, Opts *o, int i, const t
     const Behind b = behind(ir, values, tile, height);
     Tiles tiles = tiles_behind(ir, &b, height);
     tiles.outermost = outermost;
-    if (greatest_size(ir, b.count)) add_rest(ir, nest, o, i, tiles, height, -1, &(Opt){ 0 }, parts);
+    if (greatest_size(ir, b.count)) add_rest(ir, nest, t, o, i, tiles, height, -1, &(Opt){ 0 }, parts);
   }
   return size_of_tiles(ir, values, whole, 1, TGCRT_SIZE_WHOLE);
 }
@@ -514,7 +517,7 @@ static int lane_rests(IR *ir, Ref nest, const Target *t, Opts *o, int i, const t
  * once, by one nest. Where the range ends within a vector, a nest with sums computes some values twice. One without sums may
  * compute in place, so another nest takes the last values. Another nest also takes them if the last vector would reach into whole
  * tiles, because two threads must not store the same value. */
-static int covering_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
+static int covering_rests(IR *ir, Ref nest, const Target *t, Opts *o, int i, const tgcrt_size *values, Remnants *parts) {
   const Ref r = o->opt[i].range;
   const bool once = reduction_repeats(ir, nest, r);
   const int lanes = o->opt[i].lanes, most = (int)range_extent(node(ir, r)) + 1; /* no run has a whole tile of it */
@@ -527,7 +530,7 @@ static int covering_rests(IR *ir, Ref nest, Opts *o, int i, const tgcrt_size *va
   const int count = size_of_tiles(ir, &before, tile, lanes, TGCRT_SIZE_COVER);
   const int begin = size_of_tiles(ir, &before, tile, lanes, TGCRT_SIZE_BEGIN);
   const Behind b = { count, begin };
-  if (greatest_size(ir, count)) add_rest(ir, nest, o, i, tiles_behind(ir, &b, lanes), lanes, -1, &(Opt){ 0 }, parts);
+  if (greatest_size(ir, count)) add_rest(ir, nest, t, o, i, tiles_behind(ir, &b, lanes), lanes, -1, &(Opt){ 0 }, parts);
   return size_of_tiles(ir, &before, tile, 1, TGCRT_SIZE_WHOLE);
 }
 
@@ -550,7 +553,7 @@ static Ref cut_range(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts
   }
   const bool covers = p.lanes > 1 && may_go_on(ir, nest, r);
   Tiles whole = { .range = r, .begin = ix_const(ir, 0), .values = size_value(ir, size_number(ir, *values)) };
-  whole.count = covers        ? covering_rests(ir, nest, o, i, values, parts)
+  whole.count = covers        ? covering_rests(ir, nest, t, o, i, values, parts)
                 : p.lanes > 1 ? lane_rests(ir, nest, t, o, i, values, parts)
                               : row_rests(ir, nest, t, o, i, values, ends, &whole, parts);
   whole.height = (int64_t)o->opt[i].unroll * p.lanes;

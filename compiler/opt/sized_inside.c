@@ -8,7 +8,7 @@
 #include "opts.h"
 #include <string.h>
 
-enum { PART_MOST = 4 }; /* values of a group of which a part has nests without conditions */
+enum { PART_MOST = 4 }; /* most values of a group for which a part of a group gets nests without conditions */
 
 /* ---- padding ---- */
 /* The condition says that r is below a size of the run, perhaps among other things. */
@@ -192,7 +192,7 @@ static Ref range_of_values(IR *ir, const Refs *conditions, const Opts *o, Ref r,
   return p && p->lanes == 1 && p->unroll == group ? first : 0;
 }
 
-/* Adds the nest for values begin .. end - 1 of a group, which a run with that size `any` has. Lanes that are apart in memory are
+/* Adds the nest for values begin .. end - 1 of a group. It runs only if size `any` is not 0. Lanes that are apart in memory are
  * stored one by one. So half as many lanes take half of the code, and hardly more time. */
 static void add_values(IR *ir, Ref nest, const Opts *o, Ref r, Ref values, int begin, int end, const GroupSizes *s,
                        tgcrt_size any, Remnants *parts) {
@@ -214,7 +214,9 @@ static void add_values(IR *ir, Ref nest, const Opts *o, Ref r, Ref values, int b
  * and others store the value behind these. */
 static void add_part(IR *ir, Ref nest, const Refs *conditions, const Opts *o, Ref r, const GroupSizes *s, Remnants *parts) {
   const int group = s->part.tile;
-  const bool caller = store_gate(node(ir, nest_body(node(ir, nest)))) != 0;
+  const Ref gate = store_gate(node(ir, nest_body(node(ir, nest))));
+  bool caller = gate && conditions->n;
+  for (size_t i = 0; i < conditions->n; i++) caller = caller && ix_uses(ir, gate, conditions->p[i]);
   const Ref values = caller && group <= PART_MOST ? range_of_values(ir, conditions, o, r, group) : 0;
   tgcrt_size any = s->part;
   if (!values) {

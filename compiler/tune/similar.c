@@ -4,30 +4,12 @@
  *
  * needs: goals, some of them searched    gives: rivals of goals that were not searched    keeps: measurements */
 #include "tune.h"
-#include <math.h>
 #include <string.h>
 
-enum { LENT = 2 }; /* most schedules that a goal takes from others, since each is compiled for each goal */
-
-static bool same_ranges(const IR *ir, Ref a, Ref b) {
-  Refs x = { 0 }, y = { 0 };
-  nest_ranges(ir, a, &x);
-  nest_ranges(ir, b, &y);
-  bool same = x.n == y.n;
-  for (size_t i = 0; i < x.n && same; i++) same = range_extent(node(ir, x.p[i])) == range_extent(node(ir, y.p[i]));
-  VEC_FREE(&x);
-  VEC_FREE(&y);
-  return same;
-}
-
-/* The ranges are equal, and the heuristic has the same schedule for both, and expects the same time. */
-static bool are_similar(const IR *ir, const Goal *x, const Goal *y) {
-  return fabs(x->cycles - y->cycles) <= 0.01 * x->cycles && !strcmp(x->base, y->base) && same_ranges(ir, x->nest, y->nest);
-}
-
-int goal_kind(const Tuner *t, const Goal *g) {
+int goal_kind(const Tuner *t, Goal *g) {
+  nest_form(t->lab.ir, g->nest, t->lab.target, t->lab.backend, g->form);
   for (size_t i = 0; i < t->goals.n; i++)
-    if (are_similar(t->lab.ir, g, &t->goals.p[i])) return t->goals.p[i].kind;
+    if (!strcmp(t->goals.p[i].form, g->form) && !strcmp(t->goals.p[i].base, g->base)) return t->goals.p[i].kind;
   return (int)t->goals.n;
 }
 
@@ -53,14 +35,21 @@ static const Trial *trial_with(const Goal *g, const char *opts) {
   return NULL;
 }
 
+static bool has_rival(const Goal *g, const char *opts) {
+  bool has = !strcmp(opts, g->base) || !strcmp(opts, g->best);
+  for (int k = 0; k < g->nrivals; k++) has |= !strcmp(opts, g->rival[k]);
+  return has;
+}
+
 /* Lends a schedule, and estimates its time from that of the lender. */
 static void lend(Tuner *t, Goal *g, const Goal *from, const char *opts) {
-  const Trial *x = trial_with(from, opts);
+  const Trial *x = trial_with(from, opts), *old = trial_with(g, opts);
   Opts o;
-  if (!x || x->failed || g->nrivals >= LENT || trial_with(g, opts) || !strcmp(opts, g->base) || !strcmp(opts, g->best)) return;
+  if (!x || x->failed || (old && (old->failed || old->rejected)) || has_rival(g, opts)) return;
+  if (g->nrivals >= tunable(t->lab.ctx, tune_similar_rivals)) return;
   const double scale = g->base_us / from->base_us;
   if (opts_parse(t->lab.ir, g->nest, t->lab.target, opts, strlen(opts), &o)) return;
-  VEC_PUSH(&g->screened, ((Trial){ .opts = opts, .warm = x->warm * scale, .cold = x->cold * scale }));
+  if (!old) VEC_PUSH(&g->screened, ((Trial){ .opts = opts, .warm = x->warm * scale, .cold = x->cold * scale }));
   g->rival[g->nrivals++] = opts;
 }
 

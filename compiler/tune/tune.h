@@ -400,6 +400,7 @@ typedef struct Goal {       /* the search for the schedule of one nest */
                               roofline; 0: unknown */
   double best_warm, best_cold; /* times of `best`, in microseconds */
   double cycles;           /* estimated cycles of `base` */
+  char form[65];           /* from nest_form */
   int kind;                /* similar goals have the same number (similar.c) */
   bool begun;              /* the heuristic's best schedules were tried in this session */
   int stale;               /* consecutive generations without progress */
@@ -458,19 +459,9 @@ bool tune_run(Tuner *t);
  * must end. */
 Goal *tune_take(Tuner *t, Task *task);
 void tune_imported(Tuner *t);                        /* makes the best trial of each nest the nest's winner, also in the store */
-/* ---- similar.c: goals of nests that do the same work with other constants ---- */
-int goal_kind(const Tuner *t, const Goal *g);    /* a value for g->kind; g is not among t->goals yet */
-bool goals_similar(const Goal *x, const Goal *y); /* whether the goals are of such nests */
-/* Microseconds that goals like g take in a run of the model, if their search waits for that of g: they were not begun */
-double goal_waiting_us(const Tuner *t, const Goal *g);
-/* Sets g's rivals to the best schedules of goals like g that were searched. To be called for goals that were not begun */
-void goal_borrow_rivals(Tuner *t, Goal *g);
-/* Whether the results of the schedule `opts` were compared for a goal like g, and were right */
-bool goal_is_known_right(const Tuner *t, const Goal *g, const char *opts);
-
 /* Sets Goal.rival and Goal.nrivals of each goal. The rivals are the fastest schedules in Goal.trials and Goal.screened, except
  * Goal.best and Goal.base. The tunable tune_rival says how slow a rival may be. A nest that takes very little of the model's time
- * has no rivals (tune_rival_share). Does not compare the results of rivals: call goal_is_right. */
+ * has no rivals (tune_rival_share). A goal that was not begun gets the best schedules of similar goals instead (similar.c). Does not compare the results of rivals: call goal_is_right. */
 void tune_rivals(Tuner *t);
 /* Returns whether schedule `opts` of g may be used. `opts` must be Goal.best, Goal.base or a rival. If `opts` is a rival,
  * compares the rival's results by lab_verify, and returns false if the results are wrong or cannot be compared. */
@@ -481,6 +472,16 @@ void goal_validated(Tuner *t, Goal *g, const char *opts);
  * Goal.best */
 double tune_total(const Tuner *t, bool base);
 void tuner_free(Tuner *t);
+
+/* ---- similar.c: goals of nests that do the same work with other constants ---- */
+int goal_kind(const Tuner *t, Goal *g);          /* a value for g->kind; g is not among t->goals yet. Sets g->form */
+bool goals_similar(const Goal *x, const Goal *y); /* whether the goals are of such nests */
+/* Microseconds that goals like g take in a run of the model, if their search waits for that of g: they were not begun */
+double goal_waiting_us(const Tuner *t, const Goal *g);
+/* Sets g's rivals to the best schedules of goals like g that were searched. To be called for goals that were not begun */
+void goal_borrow_rivals(Tuner *t, Goal *g);
+/* Whether the results of the schedule `opts` were compared for a goal like g, and were right */
+bool goal_is_known_right(const Tuner *t, const Goal *g, const char *opts);
 
 /* ---- job.c: candidates as a folder that another machine builds and runs ---- */
 typedef struct JobOptions {

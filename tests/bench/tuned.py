@@ -6,8 +6,8 @@ words a network's name must contain one of.
 Each network is tuned, unless its lock file of an earlier call still fits. Then its bundle and the one without schedules run in
 PAIRS pairs of processes, side by side in blocks of 30 ms (`tgc bench --vs-untuned --pairs`). The gain of a pair is the ratio of both
 medians. The interval is Student's for the logarithms of the gains: 90 % of such intervals have the true mean. If no schedule was
-kept, both bundles have the same code and weights, and the gain is 1. A run of microseconds gets four times as many pairs in the
-same time, because processes differ by more than runs.
+kept, both bundles have the same code and weights, and the gain is 1. A run of less than 0.2 ms gets four times as many pairs,
+each for a quarter of the time, because processes differ by more than runs.
 Environment: as bench.py, and
   TUNE      how long each network is tuned (60s)
   PAIRS     pairs of processes (10), each for SECONDS (0.3)
@@ -38,6 +38,7 @@ def changed(lock, name, model):
 def measure(name, model, args):
     """-> cells, the interval and the mean"""
     lock = bench.lock_of(name, model, TUNE) or bench.UNTUNED
+
     def pairs(count, seconds):
         return json.loads(bench.run(bench.TGC, "bench", model, "--json", "-q", "--vs-untuned", f"--pairs={count}",
                                     f"--seconds={seconds}", f"--threads={THREADS}",

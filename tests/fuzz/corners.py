@@ -162,7 +162,7 @@ def binary(m):
         a, b, c = m.broadcasts(3)
         dt = m.r.choice(FLOATS + INTS)
         return [m.op(k, [m.any(m.data(a, dt)), m.input(m.data(b, dt)), m.any(m.data(c, dt))])]
-    dt = m.r.choice(FLOATS if floats else INTS if k not in ("PRelu",) else ["int32", "int64"])
+    dt = m.r.choice(FLOATS if floats else INTS)
     x, y = m.data(a, dt), m.data(b, dt)
     if k in ("Div", "Mod") and not floats:
         y = np.where(y == 0, np.ones_like(y), y)

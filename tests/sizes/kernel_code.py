@@ -78,11 +78,13 @@ def kernels(bundle, code):
 
 def alike(a, b):
     """share of the nodes that both kernels have: of their own nodes, or else, as less, of all nodes"""
-    return len(a[3] & b[3]) / len(a[3] | b[3]) or 1e-3 * len(a[2] & b[2]) / len(a[2] | b[2])
+    return len(a[3] & b[3]) / (len(a[3] | b[3]) or 1) or 1e-3 * len(a[2] & b[2]) / (len(a[2] | b[2]) or 1)
 
 
 def most_alike(kernel, others):
-    return max(range(len(others)), key=lambda i: alike(kernel, others[i]))
+    best = max(range(len(others)), key=lambda i: alike(kernel, others[i]))
+    assert alike(kernel, others[best]) > 0, f"{kernel[0]}: no kernel does the same work"
+    return best
 
 
 def groups(mine, other):

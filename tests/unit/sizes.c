@@ -57,7 +57,7 @@ static void tiles_cover(void **state) {
       }
 }
 
-/* Full tiles and lower ones of at least one row cover the values 0 .. n * times - 1, each once. */
+/* Full tiles and lower ones have n * times rows together. */
 static void low_tiles_cover(void **state) {
   (void)state;
   for (int64_t n = 1; n <= 40; n++)

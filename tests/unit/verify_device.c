@@ -132,7 +132,6 @@ static void bad(void **state) {
   judge(HEAD "barrier id=8\n", "a barrier in a program of no blocks");
   judge(HEAD "x = load b2, 0\n", "shared memory in a program of no blocks");
   judge(HEAD "loop i, true\nend i\n", "expected a name, found a literal");
-  judge(HEAD "x = load b0, 0\nz = cmplt x, 2.0\nloop i, z\nend i\n", "a loop with a gate in a program of no blocks");
   judge(HEAD "loop i, i\nend i\n", "loop takes a range and optionally a gate");
   judge(HEAD STAGED "y = load b2, t\ny2 = load b2, t\n" ENDS, "twice in one scope");
 }

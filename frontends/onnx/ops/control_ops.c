@@ -161,10 +161,15 @@ static const char *const branch_name[2] = { "else_branch", "then_branch" };
  * are padded to one more than the greatest extent, and the end is cut off. */
 static Ref choose_sized(Build *b, Ref cond, bool value, Ref yes, Ref no, uint32_t k) {
   IR *ir = b->ir;
+  if (is_list(yes) || is_list(no))
+    bad(b, "output %u is a sequence, and the condition differs within the ranges of --dim; give the dimension one number", k);
+  const Ref given = yes;
+  yes = with_axes_of(b, yes, node(ir, no));
+  no = with_axes_of(b, no, node(ir, given));
   const Node *x = tensor_node(b, yes), *y = tensor_node(b, no);
   if (x->dt != y->dt || x->rank != y->rank)
-    bad(b, "output %u has another type or rank if the condition is true than if it is false, and the condition differs within "
-           "the ranges of --dim; give one number, or smaller ranges", k);
+    bad(b, "output %u has one type or rank if the condition is true and another one if it is false, and the condition differs "
+           "within the ranges of --dim; give the dimension one number, or a smaller range", k);
   const Node *taken = value ? x : y;
   const Ref fill = c_int(ir, (DType)x->dt, 0);
   int64_t dims[MAX_RANK];
@@ -184,10 +189,14 @@ static Ref choose_sized(Build *b, Ref cond, bool value, Ref yes, Ref no, uint32_
 /* An If whose condition is constant for each size, but not for all sizes of a range. Both branches are computed. */
 static void choose_by_size(Build *b, Ref cond, bool value, Branch branch[2]) {
   const char *why;
-  for (int k = 0; k < 2; k++)
+  size_t noted[3] = { wrong_noted(b) };
+  for (int k = 0; k < 2; k++) {
     if (!branch_fits(&branch[k], &why))
-      bad(b, "the condition differs within the ranges of --dim, and '%s' cannot be built for all of the sizes: %s; give one "
-             "number, or smaller ranges", branch_name[k], why);
+      bad(b, "the condition differs within the ranges of --dim, and '%s' cannot be built for all of the sizes: %s; give the "
+             "dimension one number, or a smaller range", branch_name[k], why);
+    noted[k + 1] = wrong_noted(b);
+  }
+  for (int k = 0; k < 2; k++) wrong_only_if(b, noted[k], noted[k + 1], cond, k);
   for (int k = 0; k < b->nout; k++) b->out[k] = choose_sized(b, cond, value, branch[1].out[k], branch[0].out[k], (uint32_t)k);
 }
 
