@@ -13,8 +13,8 @@ extern const FileRow web_files[];    /* files.c: files of a bundle for JavaScrip
 int child_output(Ctx *c, void (*run)(void *arg, int fd), void *arg, Sb *out);
 /* exprs.c: whether x is min(max(v, c), d) of floats with constants c and d within i32, or that rounded. x may be NaN. */
 bool fits_i32(const IR *ir, const Node *x);
-/* exprs.c: x may be a cast of rounded floats to 8 bits. One instruction rounds them to i32 and another one narrows (in C: the helper
- * tgc_pack). Then returns the node that rounds (ROUND); else NULL. */
+/* exprs.c: x may be a cast of rounded floats to 8 bits. One instruction rounds them to i32 and another one narrows (in C: the
+ * helper tgc_pack). Then returns the node that rounds (ROUND); else NULL. */
 const Node *packed_rounding(const IR *ir, const Target *t, const Node *x);
 /* Two rules for the Makefile of a device bundle. The first rule compiles %.c, the bundle's code for the host; % stands for the
  * bundle's name. The second rule compiles the runtime for an interface, such as tgcrt_opencl.c. api: the name of this interface

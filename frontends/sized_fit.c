@@ -3,7 +3,8 @@
  *
  * A number that differs from graph to graph, such as an extent, a begin or a number of iterations, has a sample in each. The
  * samples are compared with the extents that are known: first multiples of one, then sums with a constant, and sums of two. Then
- * come multiples of rounded ones, quotients, and extents with a least and a greatest value. So a formula is a guess. sized_proof.c tries it for all sizes.
+ * come multiples of rounded ones, quotients, and extents with a least and a greatest value. So a formula is a guess.
+ * sized_proof.c tries it for all sizes.
  *
  * needs: Sizing.peer    gives: Sizing.open, IR.opened and IR.loop_extent    keeps: the graph */
 #include "sized_parts.h"

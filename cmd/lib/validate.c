@@ -170,8 +170,8 @@ static const char *schedule_built(Ctx *c, const Validation *s, const Goal *g, in
   return side == SIDES - 1 ? s->choice.p[g - s->t->goals.p] : schedule_on(c, s, g, side);
 }
 
-/* Time on side `with` of this nest and of nests like it that have the same schedule on `side`. Each kernel's time has accidents of
- * its own. */
+/* Time on side `with` of this nest and of nests like it that have the same schedule on `side`. Each kernel's time has accidents
+ * of its own. */
 static double similar_ms_in(Ctx *c, const Validation *s, const Goal *g, int side, int with, int life) {
   const char *text = schedule_built(c, s, g, side);
   double ms = 0;

@@ -262,7 +262,8 @@ static void compare_plans(const Tuning *u, const Plan *p) {
   size_t same = 0;
   if (!u->o->verbose || !v) return;
   for (size_t k = 0; k < p->kernels.n && k < v->kernels.n; k++) same += is_validated_kernel(&p->kernels.p[k], &v->kernels.p[k]);
-  fprintf(stderr, "the lock file gives %zu of %zu kernels that were validated\n", p->kernels.n == v->kernels.n ? same : 0, v->kernels.n);
+  if (p->kernels.n != v->kernels.n) same = 0;
+  fprintf(stderr, "the lock file gives %zu of %zu kernels that were validated\n", same, v->kernels.n);
 }
 
 /* Adds the model's other schedules and all decisions to the lock file. Returns the plan for it. */

@@ -303,8 +303,8 @@ typedef struct Piece {
 } Piece;
 
 /* Finds the conditions under which a run needs an element of a piece. A condition along all chunks vanishes: a run has only the
- * chunks that it needs, and computes each of them whole. Returns false if another condition is on parts of a chunk and on the chunk
- * alike. */
+ * chunks that it needs, and computes each of them whole. Returns false if another condition is on parts of a chunk and on the
+ * chunk alike. */
 static bool needed_in_piece(const Needed *whole, Piece *p) {
   const int64_t span = p->chunk * p->chunks;
   p->needed = (Needed){ 0 };

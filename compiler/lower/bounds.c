@@ -15,9 +15,9 @@
  * to. All other data are bounded by their types.
  * A condition on data may be true.
  *
- * An access that is not proved within the budget is clamped, lane by lane. For a lane outside, a load takes the nearest element of
- * the buffer, and a store omits the lane. Lanes inside keep their elements, so the clamp never moves one. A PREFETCH touches no memory,
- * so it is no access.
+ * An access that is not proved within the budget is clamped, lane by lane. For a lane outside, a load takes the nearest element
+ * of the buffer, and a store omits the lane. Lanes inside keep their elements, so the clamp never moves one. A PREFETCH touches no
+ * memory, so it is no access.
  *
  * needs: programs in the order of their execution
  * gives: Kernel.bounds    keeps: the value of every element, if no access was outside

@@ -59,7 +59,7 @@ typedef struct Linear {
   bool *done;                    /* by position in nodes */
   int *hoisted;                  /* by position in nodes: the loop hoist() last saw it for */
   Ref *value;                    /* by position in nodes: its value in the program */
-  Ref *gate;                     /* by position in nodes: if all users are for a row that only some tiles have, its condition; else 0 */
+  Ref *gate;                     /* by position in nodes: the condition of the row that all users are for; 0: there is none */
   int *row;                      /* the row; 0: gate is 0 */
   VEC(SharedCopy) copies;
   RefMap panel;                  /* buffer + 1 of a copy (stage.c, stage_shared.c) to the loop it is made in */

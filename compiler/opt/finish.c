@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* finish.c: a loop over what follows the sums of a tile.
  *
- * A bundle for a range of sizes has several nests for the tiles of a range: for whole tiles, lower ones and single rows (sized.c).
+ * A bundle for a range of sizes has several nests for the tiles of a range: for whole tiles, lower ones and single rows
+ * (sized.c).
  * Each of them has as many copies of the arithmetic behind a
  * sum as the tile has vectors. So a tile first stores its sums to memory of the kernel (BUF_LOCAL, on the stack). Loops then take
  * one vector of sums at a time, so that the arithmetic has one copy. The loops cost a store and a load for each vector.

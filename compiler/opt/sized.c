@@ -4,10 +4,10 @@
  * If a run needs only the first values of a range (nest/needed.c), the range gets a limit. A tile of the range must not reach
  * past it where memory of the caller may end. Elsewhere the last tile or vector may go on behind it, so that few nests suffice.
  * The range becomes a loop over whole tiles, and nests beside it take what is left. Rows: a nest for lower tiles of any height.
- * It has as many rows as the highest one. In a tile with fewer rows, the rows that it lacks load its last row, and are not stored.
- * So their terms need not be added (lower/linearize.c). If rows must not go on, there is one nest for each height of a tile that some run leaves. All
- * of them keep the nest's schedule, so they read the same packed weights, and add the terms of a sum in the
- * same order. Lanes: whole vectors, then one that goes on behind the values; or narrow vectors, then single
+ * It has as many rows as the highest one. In a tile with fewer rows, the rows that it lacks load its last row, and are not
+ * stored. So their terms need not be added (lower/linearize.c). If rows must not go on, there is one nest for each height of a
+ * tile that some run leaves. All of them keep the nest's schedule, so they read the same packed weights, and add the terms of a
+ * sum in the same order. Lanes: whole vectors, then one that goes on behind the values; or narrow vectors, then single
  * values. A nest without work is a loop that runs no time. linearize.c moves no load of an input out of such a loop. A nest
  * beside another range's tiles is itself cut along the ranges that are left. A reduction over a range with a limit
  * (schedule/kernelize.c) is split alike: it is the sum of reductions over whole tiles, vectors and single terms.
@@ -131,7 +131,7 @@ static Ref with_tiles(IR *ir, Ref nest, Tiles *t) {
 /* A low tile has few sums, and each waits for its last multiply-add. So its terms are added in parts, as many as keep the machine
  * busy; the weights are read in the same order. */
 static void add_parts(IR *ir, Ref nest, const Target *t, Opts *o, int64_t height) {
-  const int busy = sums_in_flight(t), most = t->vector_regs > 1 ? t->vector_regs - 1 : busy; /* one register has a shared factor */
+  const int busy = sums_in_flight(t), most = t->vector_regs > 1 ? t->vector_regs - 1 : busy; /* one has a shared factor */
   Refs all = { 0 };
   Ref terms = 0;
   int64_t sums = height;
@@ -264,8 +264,8 @@ static bool rows_may_go_on(IR *ir, Ref nest, Ref r) {
   return may_go_on(ir, access_inside(ir, nest, (Inside){ .r = r, .instead = ix_const(ir, 0) }), r);
 }
 
-/* Fewest and most rows of lower tiles with at least two rows, over all runs; most 0: no run has such a tile. out: such a tile would
- * reach behind memory for `extent` rows if it had the most rows */
+/* Fewest and most rows of lower tiles with at least two rows, over all runs; most 0: no run has such a tile. out: such a tile
+ * would reach behind memory for `extent` rows if it had the most rows */
 typedef struct LowTiles { int64_t least, most; bool out; } LowTiles;
 
 static LowTiles low_tiles(const IR *ir, const tgcrt_size *values, int tile, int64_t extent) {
@@ -380,10 +380,10 @@ static int few_rests(IR *ir, Ref nest, const Target *t, const Opts *o, int i, bo
   return size_of_tiles(ir, values, all, 1, TGCRT_SIZE_WHOLE);
 }
 
-/* Adds the nest for lower tiles of `height` rows, if some run has any. low: the nest is a rest itself, so it has no rows of another
- * range beside it */
-static void add_low(IR *ir, Ref nest, const Target *t, const Opts *o, int i, bool low, const tgcrt_size *values, int tile, int height,
-                    Remnants *parts) {
+/* Adds the nest for lower tiles of `height` rows, if some run has any. low: the nest is a rest itself, so it has no rows of
+ * another range beside it */
+static void add_low(IR *ir, Ref nest, const Target *t, const Opts *o, int i, bool low, const tgcrt_size *values, int tile,
+                    int height, Remnants *parts) {
   const tgcrt_size any = { values->times, tile, height, TGCRT_SIZE_ANY, values->of };
   if (!ever(ir, &any)) return;
   Tiles tiles = { .count = size_of_tiles(ir, values, tile, height, TGCRT_SIZE_LOWER), .height = height };
@@ -409,7 +409,8 @@ static void add_any_height(IR *ir, Ref nest, const Target *t, const Opts *o, int
 
 /* The nest serves lower tiles of another range already. So its code is for few runs: whole tiles go on behind the rows, and a
  * single row has a nest of its own. -> the number of tiles */
-static int whole_beyond(IR *ir, Ref nest, const Target *t, const Opts *o, int i, const tgcrt_size *values, Tiles *whole, Remnants *parts) {
+static int whole_beyond(IR *ir, Ref nest, const Target *t, const Opts *o, int i, const tgcrt_size *values, Tiles *whole,
+                        Remnants *parts) {
   const int tile = o->opt[i].unroll;
   const int64_t extent = range_extent(node(ir, o->opt[i].range)), most = (extent + tile - 1) / tile;
   const Extent tiles = { .of = values->of, .times = values->times, .plus = tile - 1, .over = tile, .most = most },
@@ -497,7 +498,8 @@ static bool ends_stay_near(IR *ir, Ref nest, const Target *t, Ref r) {
     if (n.ranges[k] != r) rows *= (double)range_extent(node(ir, n.ranges[k]));
     chunks |= range_kind(node(ir, n.ranges[k])) == RK_THREAD;
   }
-  return !chunks && !reductions_below(ir, nest) && 2 * rows * LINE_BYTES /* a line to load, and one to store */ <= tunable(ir->ctx, sized_near) * (double)t->l1_bytes;
+  const double bytes = 2 * rows * LINE_BYTES; /* a line to load and one to store for each row */
+  return !chunks && !reductions_below(ir, nest) && bytes <= tunable(ir->ctx, sized_near) * (double)t->l1_bytes;
 }
 
 static int lane_rests(IR *ir, Ref nest, const Target *t, Opts *o, int i, const tgcrt_size *values, Remnants *parts) {

@@ -461,7 +461,8 @@ Goal *tune_take(Tuner *t, Task *task);
 void tune_imported(Tuner *t);                        /* makes the best trial of each nest the nest's winner, also in the store */
 /* Sets Goal.rival and Goal.nrivals of each goal. The rivals are the fastest schedules in Goal.trials and Goal.screened, except
  * Goal.best and Goal.base. The tunable tune_rival says how slow a rival may be. A nest that takes very little of the model's time
- * has no rivals (tune_rival_share). A goal that was not begun gets the best schedules of similar goals instead (similar.c). Does not compare the results of rivals: call goal_is_right. */
+ * has no rivals (tune_rival_share). A goal that was not begun gets the best schedules of similar goals instead (similar.c). Does
+ * not compare the results of rivals: call goal_is_right. */
 void tune_rivals(Tuner *t);
 /* Returns whether schedule `opts` of g may be used. `opts` must be Goal.best, Goal.base or a rival. If `opts` is a rival,
  * compares the rival's results by lab_verify, and returns false if the results are wrong or cannot be compared. */
