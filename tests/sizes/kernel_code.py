@@ -82,9 +82,7 @@ def alike(a, b):
 
 
 def most_alike(kernel, others):
-    best = max(range(len(others)), key=lambda i: alike(kernel, others[i]))
-    assert alike(kernel, others[best]) > 0, f"{kernel[0]}: no kernel does the same work"
-    return best
+    return max(range(len(others)), key=lambda i: alike(kernel, others[i]))
 
 
 def groups(mine, other):

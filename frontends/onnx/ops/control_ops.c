@@ -189,14 +189,10 @@ static Ref choose_sized(Build *b, Ref cond, bool value, Ref yes, Ref no, uint32_
 /* An If whose condition is constant for each size, but not for all sizes of a range. Both branches are computed. */
 static void choose_by_size(Build *b, Ref cond, bool value, Branch branch[2]) {
   const char *why;
-  size_t noted[3] = { wrong_noted(b) };
-  for (int k = 0; k < 2; k++) {
+  for (int k = 0; k < 2; k++)
     if (!branch_fits(&branch[k], &why))
       bad(b, "the condition differs within the ranges of --dim, and '%s' cannot be built for all of the sizes: %s; give the "
              "dimension one number, or a smaller range", branch_name[k], why);
-    noted[k + 1] = wrong_noted(b);
-  }
-  for (int k = 0; k < 2; k++) wrong_only_if(b, noted[k], noted[k + 1], cond, k);
   for (int k = 0; k < b->nout; k++) b->out[k] = choose_sized(b, cond, value, branch[1].out[k], branch[0].out[k], (uint32_t)k);
 }
 
