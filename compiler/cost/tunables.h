@@ -74,6 +74,7 @@ TUNABLE(int, walk_trees, 10, 1, 64, "walks", "decision trees that are walked in 
 TUNABLE(int, walk_rows, 16, 1, 64, "walks", "walks of several rows through one tree that alternate: these walks share cache lines, so more of them pay than in walk_trees")
 TUNABLE(int, sized_narrow, 4, 1, 16, "lanes", "lanes of the narrower vectors behind the last wide vector, where a range ends at a size of the run, and most lanes of a transposing copy; a power of two")
 TUNABLE(int, sized_groups, 1, 0, 1, "", "1: if groups of entries, such as the tiles of Winograd's convolution, end at a size of the run, all whole groups get a nest without conditions on the size")
+TUNABLE(int, sized_part, 4, 0, 64, "values", "groups, such as tiles of Winograd's convolution, with at most this many values have nests without conditions for a part of a group; each pair of values takes code")
 TUNABLE(int, pad_distance, 512, 64, 1048576, "bytes", "for a range of sizes: rows at a multiple of this distance share few sets of the first-level cache, and are made longer (pad_share)")
 TUNABLE(int, pad_share, 20, 1, 1000, "entries", "most entries that are added to a row (pad_distance): the number of its entries, divided by this")
 TUNABLE(double, sized_alone, 20000, 0, 1e15, "cycles", "for a range of sizes: a run whose largest kernel takes less uses one thread; in these runs, an encoder with 48 values per position is slower with two threads")

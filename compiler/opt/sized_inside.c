@@ -8,8 +8,6 @@
 #include "opts.h"
 #include <string.h>
 
-enum { PART_MOST = 4 }; /* most values of a group for which a part of a group gets nests without conditions */
-
 /* ---- padding ---- */
 /* The condition says that r is below a size of the run, perhaps among other things. */
 static bool ends_at(const IR *ir, Ref cond, Ref r, int *size) {
@@ -217,7 +215,7 @@ static void add_part(IR *ir, Ref nest, const Refs *conditions, const Opts *o, Re
   const Ref gate = store_gate(node(ir, nest_body(node(ir, nest))));
   bool caller = gate && conditions->n;
   for (size_t i = 0; i < conditions->n; i++) caller = caller && ix_uses(ir, gate, conditions->p[i]);
-  const Ref values = caller && group <= PART_MOST ? range_of_values(ir, conditions, o, r, group) : 0;
+  const Ref values = caller && group <= tunable(ir->ctx, sized_part) ? range_of_values(ir, conditions, o, r, group) : 0;
   tgcrt_size any = s->part;
   if (!values) {
     add_group(ir, in_part(ir, nest, conditions, r), o, r, &s->whole, &any, parts);

@@ -14,13 +14,7 @@
 
 static double mean(const Trial *t) { return (t->warm + t->cold) / 2; }
 
-static Trial *find_trial(const Trials *t, const char *opts) {
-  for (size_t i = 0; i < t->n; i++)
-    if (!strcmp(t->p[i].opts, opts)) return &t->p[i];
-  return NULL;
-}
-
-static Trial *trial_of(const Goal *g, const char *opts) { return find_trial(&g->trials, opts); }
+static Trial *trial_of(const Goal *g, const char *opts) { return trial_find(&g->trials, opts); }
 
 /* A schedule's name among the trials: its text without schedules of remnants, which the cost model derives from it. */
 static const char *text_of(IR *ir, Ref nest, const Opts *given) {
@@ -163,7 +157,7 @@ static bool is_known(const Fresh *f, const char *opts) {
     if (!strcmp(f->task->cand.p[i].opts, opts)) return true;
   for (size_t i = 0; i < f->g->dropped.n; i++)
     if (!strcmp(f->g->dropped.p[i], opts)) return true;
-  return trial_of(f->g, opts) || find_trial(&f->g->screened, opts);
+  return goal_trial(f->g, opts) != NULL;
 }
 
 static void add_fresh(void *arg, const char *text) {
@@ -352,12 +346,6 @@ static void save_winner(Tuner *t, Goal *g) {
   g->dirty = false;
 }
 
-/* The trial of a schedule with the compiler's code, else with the screen's */
-static Trial *known_trial(const Goal *g, const char *opts) {
-  Trial *x = trial_of(g, opts);
-  return x ? x : find_trial(&g->screened, opts);
-}
-
 static bool may_rival(const Tuner *t, const Goal *g, const Trial *x) {
   const bool other = !x->failed && !x->rejected && strcmp(x->opts, g->best) && strcmp(x->opts, g->base) && strcmp(x->opts, "{ }");
   return other && mean(x) < tunable(t->lab.ctx, tune_rival) * g->best_us;
@@ -388,7 +376,7 @@ void tune_rivals(Tuner *t) {
 }
 
 bool goal_is_right(Tuner *t, Goal *g, const char *opts) {
-  Trial *x = known_trial(g, opts);
+  Trial *x = goal_trial(g, opts);
   bool late = false;
   if (!strcmp(opts, g->best) || !strcmp(opts, g->base) || !x || goal_is_known_right(t, g, opts)) return true;
   t->lab.deadline = fmax(t->lab.deadline, tune_clock() + t->lab.grace);
@@ -400,10 +388,10 @@ bool goal_is_right(Tuner *t, Goal *g, const char *opts) {
 }
 
 void goal_validated(Tuner *t, Goal *g, const char *opts) {
-  const Trial *x = known_trial(g, opts);
-  Trial *old = known_trial(g, g->best);
+  const Trial *x = goal_trial(g, opts);
+  Trial *old = goal_trial(g, g->best);
   for (int i = 0; i < g->nrivals; i++) {
-    Trial *rival = known_trial(g, g->rival[i]);
+    Trial *rival = goal_trial(g, g->rival[i]);
     const bool is = !strcmp(opts, g->rival[i]);
     if (is) g->verified = g->measured = true;
     else if (rival) rival->rejected = true;

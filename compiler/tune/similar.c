@@ -27,14 +27,6 @@ double goal_waiting_us(const Tuner *t, const Goal *g) {
   return us;
 }
 
-static const Trial *trial_with(const Goal *g, const char *opts) {
-  for (size_t i = 0; i < g->trials.n; i++)
-    if (!strcmp(g->trials.p[i].opts, opts)) return &g->trials.p[i];
-  for (size_t i = 0; i < g->screened.n; i++)
-    if (!strcmp(g->screened.p[i].opts, opts)) return &g->screened.p[i];
-  return NULL;
-}
-
 static bool has_rival(const Goal *g, const char *opts) {
   bool has = !strcmp(opts, g->base) || !strcmp(opts, g->best);
   for (int k = 0; k < g->nrivals; k++) has |= !strcmp(opts, g->rival[k]);
@@ -43,7 +35,7 @@ static bool has_rival(const Goal *g, const char *opts) {
 
 /* Lends a schedule, and estimates its time from that of the lender. */
 static void lend(Tuner *t, Goal *g, const Goal *from, const char *opts) {
-  const Trial *x = trial_with(from, opts), *old = trial_with(g, opts);
+  const Trial *x = goal_trial(from, opts), *old = goal_trial(g, opts);
   Opts o;
   if (!x || x->failed || (old && (old->failed || old->rejected)) || has_rival(g, opts)) return;
   if (g->nrivals >= tunable(t->lab.ctx, tune_similar_rivals)) return;

@@ -484,6 +484,10 @@ void goal_borrow_rivals(Tuner *t, Goal *g);
 /* Whether the results of the schedule `opts` were compared for a goal like g, and were right */
 bool goal_is_known_right(const Tuner *t, const Goal *g, const char *opts);
 
+/* ---- trials.c: trials of schedules. Both functions return NULL if there is none ---- */
+Trial *trial_find(const Trials *t, const char *opts);
+Trial *goal_trial(const Goal *g, const char *opts); /* with the compiler's code, else with the screen's code */
+
 /* ---- job.c: candidates as a folder that another machine builds and runs ---- */
 typedef struct JobOptions {
   const char *dir;         /* the folder to write */

@@ -51,7 +51,9 @@ class Model:
 
     def const(self, a, dt=None):
         name = self.name("c")
-        t = numpy_helper.from_array(np.asarray(a), name) if dt is None else helper.make_tensor(name, dt, np.shape(a), np.asarray(a).ravel())
+        t = numpy_helper.from_array(
+    np.asarray(a), name) if dt is None else helper.make_tensor(
+        name, dt, np.shape(a), np.asarray(a).ravel())
         self.inits.append(t)
         return name
 
@@ -78,8 +80,8 @@ class Model:
 
     # -- data --
     def shape(self, rank, most=7, zero=0.03):
-        return tuple(0 if self.r.random() < zero else self.r.choice([1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 17, 19, 33][:max(most * 2, 4)])
-                     for _ in range(rank))
+        return tuple(0 if self.r.random() < zero else self.r.choice(
+            [1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 17, 19, 33][:max(most * 2, 4)]) for _ in range(rank))
 
     def floats(self, shape, wild=0.25, dt=None, positive=False):
         a = self.rng.standard_normal(shape)
@@ -117,7 +119,8 @@ class Model:
         return out
 
     def proto(self, outs):
-        info = [helper.make_tensor_value_info(k, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape) for k, v in self.inputs.items()]
+        info = [helper.make_tensor_value_info(k, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape)
+                                              for k, v in self.inputs.items()]
         g = helper.make_graph(self.nodes, "corner", info, [onnx.ValueInfoProto(name=o) for o in outs], self.inits)
         sets = [helper.make_opsetid("", self.opset)] + [helper.make_opsetid(d, 1) for d in sorted(self.domains)]
         m = helper.make_model(g, opset_imports=sets)
@@ -139,9 +142,45 @@ INTS = ["int8", "uint8", "int16", "uint16", "int32", "int64", "uint32", "uint64"
 def elementwise(m):
     dt = m.r.choice(FLOATS)
     x = m.input(m.floats(m.shape(m.r.randrange(0, 5)), 0.6, dt))
-    kinds = ["Abs", "Neg", "Floor", "Ceil", "Round", "Sign", "Relu", "Sqrt", "Reciprocal", "Exp", "Log", "Tanh", "Sigmoid", "Erf", "Softplus",
-             "Softsign", "HardSigmoid", "HardSwish", "Elu", "Selu", "Celu", "LeakyRelu", "ThresholdedRelu", "Sin", "Cos", "Tan", "Asin", "Acos",
-             "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "IsNaN", "Mish", "Gelu", "Shrink"]
+    kinds = [
+    "Abs",
+    "Neg",
+    "Floor",
+    "Ceil",
+    "Round",
+    "Sign",
+    "Relu",
+    "Sqrt",
+    "Reciprocal",
+    "Exp",
+    "Log",
+    "Tanh",
+    "Sigmoid",
+    "Erf",
+    "Softplus",
+    "Softsign",
+    "HardSigmoid",
+    "HardSwish",
+    "Elu",
+    "Selu",
+    "Celu",
+    "LeakyRelu",
+    "ThresholdedRelu",
+    "Sin",
+    "Cos",
+    "Tan",
+    "Asin",
+    "Acos",
+    "Atan",
+    "Sinh",
+    "Cosh",
+    "Asinh",
+    "Acosh",
+    "Atanh",
+    "IsNaN",
+    "Mish",
+    "Gelu",
+     "Shrink"]
     k = m.r.choice(kinds)
     m.opset = max(m.opset, 20 if k == "Gelu" else 18)
     attrs = {}
@@ -156,7 +195,8 @@ def elementwise(m):
 
 def binary(m):
     a, b = m.broadcasts(2)
-    k = m.r.choice(["Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Mod", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal", "PRelu"])
+    k = m.r.choice(["Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Mod", "Less",
+                   "LessOrEqual", "Greater", "GreaterOrEqual", "Equal", "PRelu"])
     floats = k in ("Pow", "PRelu") or m.r.random() < 0.5
     if k in ("Max", "Min") and m.r.random() < 0.3:
         a, b, c = m.broadcasts(3)
@@ -172,7 +212,8 @@ def binary(m):
         fmod = 1 if floats else m.r.choice([0, 1])
         return [m.op("Mod", [m.input(x), m.any(y)], fmod=fmod)]
     if k == "PRelu":
-        return [m.op(k, [m.input(m.data(tuple(max(p, 1) for p in np.broadcast_shapes(a, b)), dt)), m.any(y)])] if 0 not in a + b else elementwise(m)
+        return [m.op(k, [m.input(m.data(tuple(max(p, 1) for p in np.broadcast_shapes(a, b)), dt)), m.any(y)])
+                     ] if 0 not in a + b else elementwise(m)
     if k == "Pow" and m.r.random() < 0.4:
         y = np.round(np.clip(np.nan_to_num(y.astype(np.float64), posinf=3, neginf=-3), -4, 4)).astype(dt)
     return [m.op(k, [m.input(x), m.any(y)])]
@@ -180,7 +221,8 @@ def binary(m):
 
 def bits(m):
     a, b = m.broadcasts(2)
-    k = m.r.choice(["BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot", "BitShift", "And", "Or", "Xor", "Not", "Where", "IsInf", "Clip", "Sum", "Mean"])
+    k = m.r.choice(["BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot", "BitShift",
+                   "And", "Or", "Xor", "Not", "Where", "IsInf", "Clip", "Sum", "Mean"])
     m.opset = max(m.opset, 20 if k == "IsInf" else 18)
     if k == "IsInf":
         return [m.op(k, [m.input(m.floats(a, 1.0))], detect_negative=m.r.choice([0, 1]), detect_positive=m.r.choice([0, 1]))]
@@ -196,7 +238,8 @@ def bits(m):
         return [m.op(k, [m.any(m.data(a, bool)), m.input(m.data(b, dt)), m.any(m.data(c, dt))])]
     if k == "BitShift":
         dt = m.r.choice(["uint8", "uint16", "uint32", "uint64"])
-        return [m.op(k, [m.input(m.data(a, dt)), m.any(m.rng.integers(0, np.iinfo(dt).bits, b).astype(dt))], direction=m.r.choice(["LEFT", "RIGHT"]))]
+        return [m.op(k, [m.input(m.data(a, dt)), m.any(m.rng.integers(0, np.iinfo(dt).bits, b).astype(dt))],
+                     direction=m.r.choice(["LEFT", "RIGHT"]))]
     if k == "Clip":
         dt = m.r.choice(FLOATS + INTS)
         lo, hi = sorted(m.r.sample([0, 1, 2, 3, 5], 2))
@@ -233,7 +276,8 @@ def conv(m):
     dil = [m.r.choice([1, 1, 1, 2, 3, 5]) for _ in range(rank)]
     stride = [m.r.choice([1, 1, 2, 3, 4, 5, 7, 11]) for _ in range(rank)]
     pads = [m.r.choice([0, 0, 0, 1, 2, 3, 7]) for _ in range(2 * rank)]
-    size = [max(m.r.choice([1, 2, 5, 8, 11, 16, 23]), (k - 1) * d + 1 - pads[i] - pads[i + rank]) for i, (k, d) in enumerate(zip(kernel, dil))]
+    size = [max(m.r.choice([1, 2, 5, 8, 11, 16, 23]), (k - 1) * d + 1 - pads[i] - pads[i + rank])
+                for i, (k, d) in enumerate(zip(kernel, dil))]
     n = m.r.choice([1, 1, 2, 3])
     dt = m.r.choice(FLOATS)
     x = m.input(m.floats((n, group * per, *size), 0, dt))
@@ -262,7 +306,8 @@ def conv_transpose(m):
     full = [(s - 1) * t + (k - 1) * d + 1 + p for s, t, k, d, p in zip(size, stride, kernel, dil, more)]
     pads = [m.r.randrange(0, min(4, (f + 1) // 2)) if f > 1 else 0 for f in full] * 2
     dt = m.r.choice(["float32"] * 4 + ["float16"])
-    ins = [m.input(m.floats((m.r.choice([1, 2]), group * per, *size), 0, dt)), m.any(m.floats((group * per, out, *kernel), 0, dt))]
+    ins = [m.input(m.floats((m.r.choice([1, 2]), group * per, *size), 0, dt)),
+                   m.any(m.floats((group * per, out, *kernel), 0, dt))]
     if m.r.random() < 0.5:
         ins.append(m.any(m.floats((group * out,), 0, dt)))
     return [m.op("ConvTranspose", ins, group=group, dilations=dil, strides=stride, pads=pads, output_padding=more)]
@@ -276,10 +321,13 @@ def pool(m):
     m.opset = max(m.opset, 19)
     dil = [m.r.choice([1, 1, 2, 3]) if k in ("MaxPool", "AveragePool") else 1 for _ in range(rank)]
     stride = [m.r.choice([1, 1, 2, 3, 5, 7]) for _ in range(rank)]
-    pads = [m.r.randrange(0, q) if m.r.random() < 0.4 else 0 for q in kernel] + [m.r.randrange(0, q) if m.r.random() < 0.4 else 0 for q in kernel]
-    size = [max(m.r.choice([1, 2, 5, 8, 11, 16]), (q - 1) * d + 1 - pads[i] - pads[i + rank]) for i, (q, d) in enumerate(zip(kernel, dil))]
+    pads = [m.r.randrange(0, q) if m.r.random() < 0.4 else 0 for q in kernel] + \
+                          [m.r.randrange(0, q) if m.r.random() < 0.4 else 0 for q in kernel]
+    size = [max(m.r.choice([1, 2, 5, 8, 11, 16]), (q - 1) * d + 1 - pads[i] - pads[i + rank])
+                for i, (q, d) in enumerate(zip(kernel, dil))]
     dt = m.r.choice(["float32"] * 3 + ["float64", "int8", "uint8"]) if k == "MaxPool" else "float32"
-    x = m.input(m.floats((m.r.choice([1, 2]), m.r.choice([1, 3, 8, 17]), *size), 0 if k == "LpPool" else 0.25) if dt == "float32" else m.data((m.r.choice([1, 2]), m.r.choice([1, 3, 8, 17]), *size), dt))
+    x = m.input(m.floats((m.r.choice([1, 2]), m.r.choice([1, 3, 8, 17]), *size), 0 if k == "LpPool" else 0.25)
+                if dt == "float32" else m.data((m.r.choice([1, 2]), m.r.choice([1, 3, 8, 17]), *size), dt))
     if k.startswith("Global"):
         return [m.op(k, [x])]
     attrs = dict(kernel_shape=kernel, strides=stride, pads=pads, ceil_mode=m.r.choice([0, 0, 1]))
@@ -303,10 +351,12 @@ def slices(m):
     starts, ends, steps = [], [], []
     for a in axes:
         d, step = shape[a], m.r.choice([1, 1, -1, -1, 2, -2, 3, -3, 5, -7, INT_MOST, -INT_MOST])
-        lo, hi = m.r.choice([0, 1, -1, d, -d - 3, d + 5, FULL, -FULL, d // 2]), m.r.choice([0, d, -1, -d - 1, d + 5, FULL, -FULL, d // 2 + 1])
+        lo, hi = m.r.choice([0, 1, -1, d, -d - 3, d + 5, FULL, -FULL, d // 2]
+                            ), m.r.choice([0, d, -1, -d - 1, d + 5, FULL, -FULL, d // 2 + 1])
         starts.append(lo), ends.append(hi), steps.append(step)
     x = m.input(m.data(shape, dt))
-    y = m.op("Slice", [x, m.ints(*starts), m.ints(*ends), m.ints(*[a - rank if m.r.random() < 0.4 else a for a in axes]), m.ints(*steps)])
+    y = m.op("Slice", [x, m.ints(*starts), m.ints(*ends),
+             m.ints(*[a - rank if m.r.random() < 0.4 else a for a in axes]), m.ints(*steps)])
     if m.r.random() < 0.4:
         y = m.op("Slice", [y, m.ints(FULL), m.ints(-FULL), m.ints(m.r.randrange(-rank, rank)), m.ints(-m.r.choice([1, 2, 3]))])
     return [y]
@@ -349,7 +399,8 @@ def gathers(m):
     batch = m.r.randrange(0, rank)
     last = m.r.randrange(1, rank - batch + 1)
     lead = m.shape(m.r.randrange(0, 2), 4, 0)
-    idx = np.stack([m.rng.integers(-shape[batch + i], shape[batch + i], (*shape[:batch], *lead)) for i in range(last)], -1).astype(np.int64)
+    idx = np.stack([m.rng.integers(-shape[batch + i], shape[batch + i], (*shape[:batch], *lead))
+                   for i in range(last)], -1).astype(np.int64)
     return [m.op(k, [x, m.any(idx)], batch_dims=batch)]
 
 
@@ -369,9 +420,14 @@ def scatters(m):
         s[axis] = m.r.choice([1, 2, 5, 11]) if red != "none" else min(d, m.r.choice([1, 2, 3]))
         idx = m.rng.integers(-d, d, s)
         if red == "none":
-            idx = np.argsort(m.rng.random(s[:axis % rank] + [d] + s[axis % rank + 1:]), axis % rank).take(range(s[axis]), axis % rank)
+            idx = np.argsort(m.rng.random(s[:axis %
+    rank] + [d] + s[axis %
+    rank + 1:]), axis %
+    rank).take(range(s[axis]), axis %
+     rank)
             idx = np.where(m.rng.random(s) < 0.3, idx - d, idx)
-        return [m.op(k, [x, m.any(idx.astype(m.r.choice(["int32", "int64"]))), m.any(m.data(tuple(s), dt))], axis=axis, reduction=red)]
+        return [m.op(k, [x, m.any(idx.astype(m.r.choice(["int32", "int64"]))),
+                     m.any(m.data(tuple(s), dt))], axis=axis, reduction=red)]
     last = m.r.randrange(1, rank + 1)
     if red == "none":
         total = math.prod(shape[:last])
@@ -387,11 +443,12 @@ def scatters(m):
 
 def reduces(m):
     rank = m.r.randrange(0, 5)
-    k = m.r.choice(["ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp",
-                    "ReduceSumSquare"])
+    k = m.r.choice(["ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd",
+                   "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"])
     m.opset = max(m.opset, 20)
     shape = m.shape(rank, 7, 0 if k in ("ReduceMean", "ReduceMax", "ReduceMin") else 0.05)
-    dt = m.r.choice(["float32", "float32", "float64", "int32", "int64"] + (["int8", "uint8", "bool"] if k in ("ReduceMax", "ReduceMin") else []))
+    dt = m.r.choice(["float32", "float32", "float64", "int32", "int64"] +
+     (["int8", "uint8", "bool"] if k in ("ReduceMax", "ReduceMin") else []))
     if k in ("ReduceLogSum", "ReduceLogSumExp", "ReduceL2", "ReduceMean") and np.dtype(dt).kind != "f":
         dt = "float32"
     x = m.data(shape, dt)
@@ -408,9 +465,15 @@ def args(m):
     rank = m.r.randrange(1, 5)
     shape = m.shape(rank, 7, 0)
     axis = m.r.randrange(-rank, rank)
-    k = m.r.choice(["ArgMax", "ArgMin", "TopK", "TopK", "CumSum", "NonZero", "Trilu", "Hardmax", "OneHot", "EyeLike", "Unique", "ReverseSequence", "Compress"])
+    k = m.r.choice(["ArgMax", "ArgMin", "TopK", "TopK", "CumSum", "NonZero", "Trilu",
+                   "Hardmax", "OneHot", "EyeLike", "Unique", "ReverseSequence", "Compress"])
     dt = m.r.choice(["float32", "float32", "float64", "int32", "int64", "int8", "uint8"])
-    small = np.round(np.clip(np.nan_to_num(m.data(shape, dt).astype(np.float64)), -3 if np.dtype(dt).kind != "u" else 0, 3)).astype(dt)
+    small = np.round(
+    np.clip(
+        np.nan_to_num(
+            m.data(
+                shape, dt).astype(
+                    np.float64)), -3 if np.dtype(dt).kind != "u" else 0, 3)).astype(dt)
     if k in ("ArgMax", "ArgMin"):
         return [m.op(k, [m.input(small)], axis=axis, keepdims=m.r.choice([0, 1]), select_last_index=m.r.choice([0, 0, 1]))]
     if k == "TopK":
@@ -419,29 +482,32 @@ def args(m):
         a = np.nan_to_num(a) if np.dtype(dt).kind == "f" else a
         if m.r.random() < 0.5:
             a = np.round(np.clip(a, -3, 3)).astype(dt)
-        return m.op(k, [m.input(a), m.ints(m.r.randrange(0, shape[axis] + 1))], 2, axis=axis, largest=m.r.choice([0, 1]), sorted=1)
+        return m.op(k, [m.input(a), m.ints(m.r.randrange(0, shape[axis] + 1))],
+                    2, axis=axis, largest=m.r.choice([0, 1]), sorted=1)
     if k == "CumSum":
         dt = m.r.choice(["float32", "float64", "int32", "int64"])
-        return [m.op(k, [m.input(m.data(shape, dt) if np.dtype(dt).kind != "f" else m.floats(shape, 0, dt)), m.const(np.asarray(axis, np.int64))],
-                     exclusive=m.r.choice([0, 1]), reverse=m.r.choice([0, 1]))]
+        return [m.op(k, [m.input(m.data(shape, dt) if np.dtype(dt).kind != "f" else m.floats(shape, 0, dt)),
+                     m.const(np.asarray(axis, np.int64))], exclusive=m.r.choice([0, 1]), reverse=m.r.choice([0, 1]))]
     if k == "Trilu":
         s = m.shape(m.r.randrange(2, 5), 6)
         dt = m.r.choice(FLOATS + ["int64", "bool", "int32"])
-        return [m.op(k, [m.input(m.data(s, dt)), m.const(np.asarray(m.r.choice([0, 1, -1, 3, -4, 100, -100, FULL, -FULL]), np.int64))], upper=m.r.choice([0, 1]))]
+        return [m.op(k, [m.input(m.data(s, dt)), m.const(np.asarray(m.r.choice(
+            [0, 1, -1, 3, -4, 100, -100, FULL, -FULL]), np.int64))], upper=m.r.choice([0, 1]))]
     if k == "Hardmax":
         return [m.op(k, [m.input(small.astype(np.float32))], axis=axis)]
     if k == "OneHot":
         depth = m.r.choice([1, 2, 5, 9])
         idx = m.rng.integers(-depth - 2, depth + 2, shape).astype(m.r.choice(["int64", "int32", "float32"]))
         idx = np.clip(idx, -depth, depth - 1)
-        return [m.op(k, [m.input(idx), m.const(np.asarray(depth, np.int64)), m.any(m.data((2,), m.r.choice(["float32", "int64", "int32"])))],
-                     axis=m.r.randrange(-rank - 1, rank + 1))]
+        return [m.op(k, [m.input(idx), m.const(np.asarray(depth, np.int64)), m.any(
+            m.data((2,), m.r.choice(["float32", "int64", "int32"])))], axis=m.r.randrange(-rank - 1, rank + 1))]
     if k == "EyeLike":
-        return [m.op(k, [m.input(m.data(m.shape(2, 6, 0), "float32"))], k=m.r.choice([0, 1, -1, 3, -7]), dtype=m.r.choice([T.FLOAT, T.INT32, T.INT64, T.DOUBLE]))]
+        return [m.op(k, [m.input(m.data(m.shape(2, 6, 0), "float32"))], k=m.r.choice(
+            [0, 1, -1, 3, -7]), dtype=m.r.choice([T.FLOAT, T.INT32, T.INT64, T.DOUBLE]))]
     if k == "ReverseSequence" and rank >= 2:
         b = m.r.choice([0, 1])
-        return [m.op(k, [m.input(m.data(shape, m.r.choice(["float32", "int64"]))), m.any(m.rng.integers(1, shape[1 - b] + 1, shape[b]).astype(np.int64))],
-                     batch_axis=b, time_axis=1 - b)]
+        return [m.op(k, [m.input(m.data(shape, m.r.choice(["float32", "int64"]))), m.any(
+            m.rng.integers(1, shape[1 - b] + 1, shape[b]).astype(np.int64))], batch_axis=b, time_axis=1 - b)]
     if k == "Compress":
         return [m.op(k, [m.input(m.data(shape, "float32")), m.const(m.rng.integers(0, 2, shape[axis]).astype(bool))], axis=axis)]
     return [m.op("ArgMax", [m.input(small)], axis=axis)]
@@ -456,7 +522,8 @@ def resize(m):
         shape = (*shape[:2], *[max(d, 4) for d in shape[2:4]])[:4]
         if len(shape) < 4:
             shape = (*shape, 5)
-    coord = m.r.choice(["half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric"] + (["tf_crop_and_resize"] if m.r.random() < 0.3 else []))
+    coord = m.r.choice(["half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
+                       "asymmetric"] + (["tf_crop_and_resize"] if m.r.random() < 0.3 else []))
     attrs = dict(mode=mode, coordinate_transformation_mode=coord)
     if mode == "nearest":
         attrs["nearest_mode"] = m.r.choice(["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
@@ -469,7 +536,8 @@ def resize(m):
     if coord == "tf_crop_and_resize":
         attrs["extrapolation_value"] = 7.0
         attrs.pop("antialias", None)
-        roi = m.const(np.array([0.0] * 2 + [m.r.choice([0.0, 0.2, -0.3]) for _ in shape[2:]] + [1.0] * 2 + [m.r.choice([1.0, 0.7, 1.4]) for _ in shape[2:]], np.float32))
+        roi = m.const(np.array([0.0] * 2 + [m.r.choice([0.0, 0.2, -0.3]) for _ in shape[2:]] + \
+                      [1.0] * 2 + [m.r.choice([1.0, 0.7, 1.4]) for _ in shape[2:]], np.float32))
     dt = m.r.choice(["float32"] * 4 + ["uint8", "int8", "int32"]) if mode == "nearest" else "float32"
     x = m.input(m.data(shape, dt) if dt != "float32" else m.floats(shape, 0))
     if m.r.random() < 0.5:
@@ -503,12 +571,28 @@ def gemm(m):
     ins = [m.input(m.floats((k, a) if ta else (a, k), 0, dt)), m.any(m.floats((b, k) if tb else (k, b), 0, dt))]
     if c is not None:
         ins.append(m.any(m.floats(c, 0, dt)))
-    return [m.op("Gemm", ins, alpha=m.r.choice([1.0, 0.5, -2.0, 0.0]), beta=m.r.choice([1.0, 0.5, -1.0, 0.0]), transA=ta, transB=tb)]
+    return [m.op("Gemm", ins, alpha=m.r.choice([1.0, 0.5, -2.0, 0.0]),
+                 beta=m.r.choice([1.0, 0.5, -1.0, 0.0]), transA=ta, transB=tb)]
 
 
 def einsum(m):
-    eq = m.r.choice(["ij,jk->ik", "bij,bjk->bik", "bhid,bhjd->bhij", "ii->i", "ii", "i,j->ij", "ijk->kji", "bij,bkj->bik", "ab,bc,cd->ad", "...ij,...jk->...ik",
-                     "ij->", "bi,bi->b", "abc,cd->abd", "aij,jk->aki", "ij,ij->ij", "i,i->", "abcd,cdef->abef"])
+    eq = m.r.choice(["ij,jk->ik",
+    "bij,bjk->bik",
+    "bhid,bhjd->bhij",
+    "ii->i",
+    "ii",
+    "i,j->ij",
+    "ijk->kji",
+    "bij,bkj->bik",
+    "ab,bc,cd->ad",
+    "...ij,...jk->...ik",
+    "ij->",
+    "bi,bi->b",
+    "abc,cd->abd",
+    "aij,jk->aki",
+    "ij,ij->ij",
+    "i,i->",
+     "abcd,cdef->abef"])
     sizes = {c: m.r.choice([1, 2, 3, 4, 7]) for c in "abcdefhijk"}
     ins = []
     for term in eq.split("->")[0].split(","):
@@ -520,12 +604,14 @@ def einsum(m):
 def attention(m):
     m.opset = 23
     b, kvh, rep = m.r.choice([1, 2]), m.r.choice([1, 2, 3]), m.r.choice([1, 1, 2, 4])
-    q, kv, d, dv = m.r.choice([1, 2, 3, 5, 8]), m.r.choice([1, 2, 4, 7, 16, 17]), m.r.choice([1, 2, 4, 8, 9]), m.r.choice([1, 2, 4, 8, 9])
+    q, kv, d, dv = m.r.choice([1, 2, 3, 5, 8]), m.r.choice(
+        [1, 2, 4, 7, 16, 17]), m.r.choice([1, 2, 4, 8, 9]), m.r.choice([1, 2, 4, 8, 9])
     h, past = kvh * rep, m.r.choice([0, 0, 0, 1, 3, 8])
     flat = m.r.random() < 0.4
     dt = m.r.choice(["float32"] * 4 + ["float16"])
     mk = lambda *s: m.input(m.floats(s, 0, dt))
-    ins = [mk(b, q, h * d), mk(b, kv, kvh * d), mk(b, kv, kvh * dv)] if flat else [mk(b, h, q, d), mk(b, kvh, kv, d), mk(b, kvh, kv, dv)]
+    ins = [mk(b, q, h * d), mk(b, kv, kvh * d), mk(b, kv, kvh * dv)
+              ] if flat else [mk(b, h, q, d), mk(b, kvh, kv, d), mk(b, kvh, kv, dv)]
     attrs = dict(is_causal=m.r.choice([0, 0, 1]), softcap=m.r.choice([0.0, 0.0, 2.0, 30.0]), scale=m.r.choice([None, 0.5, 1.0]))
     if flat:
         attrs |= dict(q_num_heads=h, kv_num_heads=kvh)
@@ -556,7 +642,8 @@ def attention(m):
 
 def old_attention(m):
     """by hand, with a mask, and soft maxima along any axis"""
-    b, h, q, k, d = m.r.choice([1, 2]), m.r.choice([1, 3]), m.r.choice([1, 2, 5, 16]), m.r.choice([1, 3, 8, 17]), m.r.choice([1, 4, 8, 16])
+    b, h, q, k, d = m.r.choice([1, 2]), m.r.choice([1, 3]), m.r.choice(
+        [1, 2, 5, 16]), m.r.choice([1, 3, 8, 17]), m.r.choice([1, 4, 8, 16])
     x, y, z = m.input(m.floats((b, h, q, d), 0)), m.input(m.floats((b, h, k, d), 0)), m.input(m.floats((b, h, k, d), 0))
     s = m.op("MatMul", [x, m.op("Transpose", [y], perm=[0, 1, 3, 2])])
     s = m.op(m.r.choice(["Mul", "Div"]), [s, m.const(np.float32(1.7))])
@@ -565,7 +652,8 @@ def old_attention(m):
         mask[:, 0] = 0
         s = m.op("Add", [s, m.any(mask.astype(np.float32))])
     elif m.r.random() < 0.5:
-        s = m.op("Where", [m.input(m.rng.integers(0, 2, (b, 1, 1, k)).astype(bool) | (np.arange(k) == 0)), s, m.const(np.float32(-1e30))])
+        s = m.op("Where", [m.input(m.rng.integers(0, 2, (b, 1, 1, k)).astype(
+            bool) | (np.arange(k) == 0)), s, m.const(np.float32(-1e30))])
     s = m.op("Softmax", [s], axis=m.r.choice([-1, 3, 3, 2]))
     return [m.op("MatMul", [s, z])]
 
@@ -581,8 +669,8 @@ def softmaxes(m):
 
 
 def norms(m):
-    k = m.r.choice(["LayerNormalization", "InstanceNormalization", "GroupNormalization", "RMSNormalization", "LpNormalization", "LRN", "BatchNormalization",
-                    "MeanVarianceNormalization"])
+    k = m.r.choice(["LayerNormalization", "InstanceNormalization", "GroupNormalization", "RMSNormalization",
+                   "LpNormalization", "LRN", "BatchNormalization", "MeanVarianceNormalization"])
     rank = m.r.randrange(2, 5)
     shape = (m.r.choice([1, 2]), m.r.choice([1, 4, 6, 8]), *m.shape(rank - 2, 5, 0))
     x, c = m.input(m.floats(shape, 0)), shape[1]
@@ -591,7 +679,8 @@ def norms(m):
         s = shape[axis:] if axis else shape
         ins = [x, m.any(m.floats(s, 0))] + ([m.any(m.floats(s, 0))] if m.r.random() < 0.6 else [])
         m.opset = max(m.opset, 17)
-        return m.op(k, ins, 3, axis=axis, epsilon=m.r.choice([1e-5, 1e-3, 0.1])) if m.r.random() < 0.3 else [m.op(k, ins, axis=axis)]
+        return m.op(k, ins, 3, axis=axis, epsilon=m.r.choice([1e-5, 1e-3, 0.1])
+                    ) if m.r.random() < 0.3 else [m.op(k, ins, axis=axis)]
     if k == "RMSNormalization":
         m.opset = 23
         axis = m.r.randrange(-rank, rank)
@@ -600,9 +689,11 @@ def norms(m):
         return [m.op(k, [x, m.any(m.floats((c,), 0)), m.any(m.floats((c,), 0))])]
     if k == "GroupNormalization" and rank > 2:
         m.opset = max(m.opset, 21)
-        return [m.op(k, [x, m.any(m.floats((c,), 0)), m.any(m.floats((c,), 0))], num_groups=m.r.choice([g for g in (1, 2, 3, 4) if c % g == 0]))]
+        return [m.op(k, [x, m.any(m.floats((c,), 0)), m.any(m.floats((c,), 0))],
+                     num_groups=m.r.choice([g for g in (1, 2, 3, 4) if c % g == 0]))]
     if k == "LRN" and rank > 2:
-        return [m.op(k, [x], size=m.r.choice([1, 3, 5, 7, 2]), alpha=m.r.choice([1e-4, 0.5]), beta=m.r.choice([0.75, 0.5]), bias=m.r.choice([1.0, 2.0]))]
+        return [m.op(k, [x], size=m.r.choice([1, 3, 5, 7, 2]), alpha=m.r.choice(
+            [1e-4, 0.5]), beta=m.r.choice([0.75, 0.5]), bias=m.r.choice([1.0, 2.0]))]
     if k == "BatchNormalization":
         p = lambda: m.any(m.floats((c,), 0))
         return [m.op(k, [x, p(), p(), p(), m.any(m.floats((c,), 0, positive=True))], epsilon=m.r.choice([1e-5, 1e-2]))]
@@ -627,8 +718,10 @@ def quantised(m):
         a, b, k = m.r.choice([1, 2, 5, 16]), m.r.choice([1, 3, 8, 17]), m.r.choice([1, 2, 4, 7, 16, 33, 64])
         other = m.r.choice(["uint8", "int8"])
         j = np.iinfo(other)
-        zb = m.const(m.rng.integers(j.min, j.max + 1, b).astype(other)) if m.r.random() < 0.2 else m.const(np.asarray(m.r.choice([0, j.min, j.max, 3]), other))
-        x, w = m.input(m.rng.integers(i.min, i.max + 1, (a, k)).astype(dt)), m.any(m.rng.integers(j.min, j.max + 1, (k, b)).astype(other))
+        zb = m.const(m.rng.integers(j.min, j.max + 1, b).astype(other)
+                     ) if m.r.random() < 0.2 else m.const(np.asarray(m.r.choice([0, j.min, j.max, 3]), other))
+        x, w = m.input(m.rng.integers(i.min, i.max + 1, (a, k)).astype(dt)
+                       ), m.any(m.rng.integers(j.min, j.max + 1, (k, b)).astype(other))
         return [m.op("MatMulInteger", [x, w, zero(), zb])]
     if how == 2:
         c, o, g = m.r.choice([1, 2, 4, 5]), m.r.choice([1, 3, 8]), m.r.choice([1, 1, 2])
@@ -637,11 +730,12 @@ def quantised(m):
         other = m.r.choice(["uint8", "int8"])
         j = np.iinfo(other)
         w = m.any(m.rng.integers(j.min, j.max + 1, (o * g, c, kk, kk)).astype(other))
-        return [m.op("ConvInteger", [x, w, m.const(np.asarray(m.r.choice([0, 255, 128, 3]), np.uint8)), m.const(np.asarray(m.r.choice([0, j.max]), other))], group=g,
-                     pads=[m.r.randrange(0, 3) for _ in range(4)], strides=[m.r.choice([1, 2, 3]) for _ in range(2)])]
+        return [m.op("ConvInteger", [x, w, m.const(np.asarray(m.r.choice([0, 255, 128, 3]), np.uint8)), m.const(np.asarray(m.r.choice(
+            [0, j.max]), other))], group=g, pads=[m.r.randrange(0, 3) for _ in range(4)], strides=[m.r.choice([1, 2, 3]) for _ in range(2)])]
     if how == 3:
         a, b, k = m.r.choice([1, 2, 5, 16]), m.r.choice([1, 3, 8, 17]), m.r.choice([1, 2, 4, 7, 16, 33])
-        x, w = m.input(m.rng.integers(i.min, i.max + 1, (a, k)).astype(dt)), m.any(m.rng.integers(i.min, i.max + 1, (k, b)).astype(dt))
+        x, w = m.input(m.rng.integers(i.min, i.max + 1, (a, k)).astype(dt)
+                       ), m.any(m.rng.integers(i.min, i.max + 1, (k, b)).astype(dt))
         m.loose = True
         return [m.op("QLinearMatMul", [x, scale(), zero(), w, scale(), zero(), scale(), zero()])]
     if how == 4:
@@ -670,7 +764,8 @@ def quantised(m):
 def recurrent(m):
     k = m.r.choice(["LSTM", "GRU", "RNN"])
     gates = {"LSTM": 4, "GRU": 3, "RNN": 1}[k]
-    t, b, i, h, d = m.r.choice([1, 2, 5]), m.r.choice([1, 2, 3]), m.r.choice([1, 3, 8]), m.r.choice([1, 2, 5, 8]), m.r.choice(["forward", "reverse", "bidirectional"])
+    t, b, i, h, d = m.r.choice([1, 2, 5]), m.r.choice([1, 2, 3]), m.r.choice(
+        [1, 3, 8]), m.r.choice([1, 2, 5, 8]), m.r.choice(["forward", "reverse", "bidirectional"])
     n = 2 if d == "bidirectional" else 1
     f = lambda *s: m.any(m.floats(s, 0) * np.float32(0.5))
     ins = [m.input(m.floats((t, b, i), 0)), f(n, gates * h, i), f(n, gates * h, h), f(n, 2 * gates * h) if m.r.random() < 0.6 else "",
@@ -695,18 +790,33 @@ def loops(m):
     info = helper.make_tensor_value_info
     if how == "if":
         body = lambda kind, name: helper.make_graph([helper.make_node(kind, [x], [name])], name, [], [info(name, T.FLOAT, (w,))])
-        return [m.op("If", [m.input(np.asarray(m.r.random() < 0.5))], then_branch=body("Neg", "t1"), else_branch=body("Exp", "e1"))]
+        return [
+    m.op(
+        "If", [
+            m.input(
+                np.asarray(
+                    m.r.random() < 0.5))], then_branch=body(
+                        "Neg", "t1"), else_branch=body(
+                            "Exp", "e1"))]
     if how == "scan":
         length, flip = m.r.choice([1, 2, 5, 8]), m.r.choice([0, 1])
         seq = m.input(m.floats((length, w), 0))
         kind = m.r.choice(["Add", "Sub", "Max", "Mul"])
-        body = helper.make_graph([helper.make_node(kind, ["s", "i"], ["s2"]), helper.make_node("Sub", ["i", "s"], ["o"])], "b",
-                                 [info("s", T.FLOAT, (w,)), info("i", T.FLOAT, (w,))], [info("s2", T.FLOAT, (w,)), info("o", T.FLOAT, (w,))])
-        return m.op("Scan", [x, seq], 2, num_scan_inputs=1, body=body, scan_input_directions=[flip], scan_output_directions=[m.r.choice([0, 1])])
+        body = helper.make_graph([helper.make_node(kind, ["s", "i"], ["s2"]), helper.make_node("Sub", ["i", "s"], ["o"])], "b", [
+                                 info("s", T.FLOAT, (w,)), info("i", T.FLOAT, (w,))], [info("s2", T.FLOAT, (w,)), info("o", T.FLOAT, (w,))])
+        return m.op("Scan", [x, seq], 2, num_scan_inputs=1, body=body, scan_input_directions=[
+                    flip], scan_output_directions=[m.r.choice([0, 1])])
     trips = m.const(np.asarray(n, np.int64))
     cond = m.const(np.asarray(True))
-    nodes = [helper.make_node("Mul", ["a", "half"], ["h"]), helper.make_node("Add", ["h", x], ["a2"]), helper.make_node("Cast", ["it"], ["fi"], to=T.FLOAT),
-             helper.make_node("Mul", ["a2", "fi"], ["o"])]
+    nodes = [
+    helper.make_node(
+        "Mul", [
+            "a", "half"], ["h"]), helper.make_node(
+                "Add", [
+                    "h", x], ["a2"]), helper.make_node(
+                        "Cast", ["it"], ["fi"], to=T.FLOAT), helper.make_node(
+                            "Mul", [
+                                "a2", "fi"], ["o"])]
     inits = [numpy_helper.from_array(np.float32(0.5), "half")]
     if how == "while":
         inits.append(numpy_helper.from_array(np.int64(m.r.randrange(0, 6)), "stop"))
@@ -737,7 +847,12 @@ def views(m):
             x, s = m.op("Reshape", [x, m.ints(*new)], allowzero=1), new
         elif k == "c" and s:
             a = m.r.randrange(len(s))
-            x = m.op("Concat", [x, x] if m.r.random() < 0.5 else [x, m.any(m.data(tuple(s), dt)), x], axis=a - len(s) if m.r.random() < 0.3 else a)
+            x = m.op(
+    "Concat", [
+        x, x] if m.r.random() < 0.5 else [
+            x, m.any(
+                m.data(
+                    tuple(s), dt)), x], axis=a - len(s) if m.r.random() < 0.3 else a)
             s[a] *= len(m.nodes[-1].input)
         elif k == "s" and s:
             a = m.r.randrange(len(s))
@@ -746,7 +861,8 @@ def views(m):
                 y = m.op("Split", [x, m.ints(first, s[a] - first)], 2, axis=a)
                 s[a], x = (first, y[0]) if m.r.random() < 0.5 else (s[a] - first, y[1])
         elif k == "e":
-            grown = [m.r.choice([1, 2, 3]) for _ in range(m.r.randrange(0, 2))] + [m.r.choice([1, 2, 5]) if d == 1 else d for d in s]
+            grown = [m.r.choice([1, 2, 3]) for _ in range(m.r.randrange(0, 2))] + \
+                                [m.r.choice([1, 2, 5]) if d == 1 else d for d in s]
             x, s = m.op("Expand", [x, m.ints(*grown)]), grown
         elif k == "u" and len(s) < 6:
             a = m.r.randrange(len(s) + 1)
@@ -769,14 +885,16 @@ def depths(m):
     if k == "GridSample":
         m.opset = 20
         grid = m.rng.uniform(-1.4, 1.4, (2, m.r.choice([1, 4]), m.r.choice([1, 5]), 2)).astype(np.float32)
-        return [m.op(k, [m.input(m.floats((2, c, h + 1, w), 0)), m.any(grid)], mode=m.r.choice(["linear", "cubic"]), padding_mode=m.r.choice(["zeros", "border", "reflection"]),
-                     align_corners=m.r.choice([0, 1]))]
+        return [m.op(k, [m.input(m.floats((2, c, h + 1, w), 0)), m.any(grid)], mode=m.r.choice(["linear", "cubic"]),
+                     padding_mode=m.r.choice(["zeros", "border", "reflection"]), align_corners=m.r.choice([0, 1]))]
     if k == "Col2Im":
         m.opset = max(m.opset, 18)
-        kh, kw, p, st, d = m.r.choice([1, 2, 3]), m.r.choice([1, 2]), m.r.choice([0, 1]), m.r.choice([1, 2, 3]), m.r.choice([1, 2])
+        kh, kw, p, st, d = m.r.choice([1, 2, 3]), m.r.choice([1, 2]), m.r.choice(
+            [0, 1]), m.r.choice([1, 2, 3]), m.r.choice([1, 2])
         H, W = 5, 6
         n = ((H + 2 * p - d * (kh - 1) - 1) // st + 1) * ((W + 2 * p - d * (kw - 1) - 1) // st + 1)
-        return [m.op(k, [m.input(m.floats((1, c * kh * kw, n), 0)), m.ints(H, W), m.ints(kh, kw)], pads=[p] * 4, strides=[st] * 2, dilations=[d] * 2)]
+        return [m.op(k, [m.input(m.floats((1, c * kh * kw, n), 0)), m.ints(H, W), m.ints(kh, kw)],
+                     pads=[p] * 4, strides=[st] * 2, dilations=[d] * 2)]
     if k == "RoiAlign":
         m.opset = max(m.opset, 16)
         n = m.r.choice([1, 3])
@@ -787,8 +905,44 @@ def depths(m):
     return [m.op("SpaceToDepth", [m.input(m.floats((1, c, h * b, w * b), 0))], blocksize=b)]
 
 
-FAMILIES = [elementwise, binary, bits, cast, conv, conv, conv, conv_transpose, pool, pool, slices, pads, gathers, scatters, scatters, reduces, reduces, args, args,
-            resize, matmul, matmul, gemm, einsum, attention, attention, old_attention, softmaxes, norms, quantised, quantised, recurrent, loops, loops, views, views, depths]
+FAMILIES = [
+    elementwise,
+    binary,
+    bits,
+    cast,
+    conv,
+    conv,
+    conv,
+    conv_transpose,
+    pool,
+    pool,
+    slices,
+    pads,
+    gathers,
+    scatters,
+    scatters,
+    reduces,
+    reduces,
+    args,
+    args,
+    resize,
+    matmul,
+    matmul,
+    gemm,
+    einsum,
+    attention,
+    attention,
+    old_attention,
+    softmaxes,
+    norms,
+    quantised,
+    quantised,
+    recurrent,
+    loops,
+    loops,
+    views,
+    views,
+     depths]
 
 
 # ---- what goes before and behind ----
@@ -798,7 +952,8 @@ def tail(m, x):
     if k == "flat":
         return m.op("Reshape", [x, m.ints(-1)])
     if k == "rev":
-        return m.op("Slice", [m.op("Reshape", [x, m.ints(-1)]), m.ints(-1), m.ints(-FULL), m.ints(0), m.ints(-m.r.choice([1, 2, 3]))])
+        return m.op("Slice", [m.op("Reshape", [x, m.ints(-1)]), m.ints(-1),
+                    m.ints(-FULL), m.ints(0), m.ints(-m.r.choice([1, 2, 3]))])
     if k == "twice":
         y = m.op("Reshape", [x, m.ints(-1)])
         return m.op("Concat", [y, m.op("Slice", [y, m.ints(1), m.ints(FULL)]), y], axis=0)
@@ -876,7 +1031,8 @@ def judged(proto, feed, got, loose):
     try:
         with np.errstate(all="ignore"):
             other = ReferenceEvaluator(proto).run(None, feed)
-        second = next((f"output {i}: {w}" for i, (a, b) in enumerate(zip(got, map(np.asarray, other))) if (w := differs(a, b, loose, half))), None)
+        second = next((f"output {i}: {w}" for i, (a, b) in enumerate(
+            zip(got, map(np.asarray, other))) if (w := differs(a, b, loose, half))), None)
         if want is None:
             return (f"reference: {second}" if second else None), "the reference"
         if not second:
@@ -886,10 +1042,32 @@ def judged(proto, feed, got, loose):
         return (f"ORT {words} || reference cannot: {str(e)[:80]}" if words else None), who
 
 
-WAYS = [["--backend=llvm", "--kernel-groups=all"], ["--backend=llvm", "--threads=2"], ["--backend=llvm", "--optimize=size"], ["--backend=llvm", "--optimize=ram"],
-        ["--backend=llvm", "--isa=x86-64-v2"], ["--backend=llvm", "--precision=fp32-strict"], ["--backend=llvm", "--kernel-groups=all", "--threads=2"],
-        ["--backend=llvm", "--isa=portable"], ["--backend=llvm", "--precision=bf16x6"], ["--threads=2"], ["--optimize=size"], ["--kernel-groups=all"], ["--isa=x86-64-v3"],
-        ["--isa=portable"], ["--optimize=ram", "--threads=2"]]
+WAYS = [["--backend=llvm",
+    "--kernel-groups=all"],
+    ["--backend=llvm",
+    "--threads=2"],
+    ["--backend=llvm",
+    "--optimize=size"],
+    ["--backend=llvm",
+    "--optimize=ram"],
+    ["--backend=llvm",
+    "--isa=x86-64-v2"],
+    ["--backend=llvm",
+    "--precision=fp32-strict"],
+    ["--backend=llvm",
+    "--kernel-groups=all",
+    "--threads=2"],
+    ["--backend=llvm",
+    "--isa=portable"],
+    ["--backend=llvm",
+    "--precision=bf16x6"],
+    ["--threads=2"],
+    ["--optimize=size"],
+    ["--kernel-groups=all"],
+    ["--isa=x86-64-v3"],
+    ["--isa=portable"],
+    ["--optimize=ram",
+     "--threads=2"]]
 
 
 def more_ways(path, prefix, seed, proto, feed, loose, base):
@@ -897,8 +1075,8 @@ def more_ways(path, prefix, seed, proto, feed, loose, base):
     way = r.choice(WAYS) + (["--denormals=keep"] if seed & 1 else [])
     out = pathlib.Path(f"{prefix}.out")
     ins = [f"--input={k}={prefix}.in{i}.pb" for i, k in enumerate(feed)]
-    p = subprocess.run([TGC, "run", str(path), "--no-tune-store", "-q", *way, "-o", str(out), "--format=pb", *ins], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                       errors="replace", timeout=120)
+    p = subprocess.run([TGC, "run", str(path), "--no-tune-store", "-q", *way, "-o", str(out), "--format=pb", *ins],
+                       stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=120)
     if p.returncode:
         return None if p.returncode in (65, 69) else f"{way}: status {p.returncode}: {(p.stdout + p.stderr)[-300:]}"
     got = [numpy_helper.to_array(onnx.load_tensor(str(out / f"output_{i}.pb"))) for i in range(len(proto.graph.output))]
@@ -922,7 +1100,8 @@ def examine(batch, args):
         path.write_bytes(proto.SerializeToString())
         for i, (k, a) in enumerate(feed.items()):
             (folder / f"{seed}.in{i}.pb").write_bytes(numpy_helper.from_array(a, k).SerializeToString())
-        jobs.append((path, "l" + ("c" if seed % 8 == 0 else "") + "j" + ("s" if seed & 1 else ""), folder / f"{seed}", [folder / f"{seed}.in{i}.pb" for i in range(len(feed))]))
+        jobs.append((path, "l" + ("c" if seed % 8 == 0 else "") + "j" + ("s" if seed & 1 else ""),
+                    folder / f"{seed}", [folder / f"{seed}.in{i}.pb" for i in range(len(feed))]))
         made[seed] = proto, feed, loose
     for (seed, (proto, feed, loose)), job, o in zip(made.items(), jobs, runner.run(jobs, isa)):
         counts["graphs"] += 1
@@ -953,7 +1132,13 @@ def examine(batch, args):
             kept.write_bytes(proto.SerializeToString())
             for i in range(len(feed)):
                 shutil.copy(folder / f"{seed}.in{i}.pb", args.folder)
-            failures.append((seed, isa, why, " ; ".join(f"{n.op_type}({','.join(n.input)})" for n in proto.graph.node), str(kept)))
+            failures.append(
+    (seed,
+    isa,
+    why,
+    " ; ".join(
+        f"{n.op_type}({','.join(n.input)})" for n in proto.graph.node),
+         str(kept)))
     if not args.keep:
         shutil.rmtree(folder, ignore_errors=True)
     return counts, failures
@@ -965,7 +1150,8 @@ def main():
     p.add_argument("--seed", type=int, default=0, help="of the first graph")
     p.add_argument("--isa", help="pair of machines for all")
     p.add_argument("--run", type=float, default=0.1, help="share that goes through tgc run as well")
-    p.add_argument("--refusals", action="store_const", const=True, help="models that ONNX Runtime takes and tgc refuses are failures")
+    p.add_argument("--refusals", action="store_const", const=True,
+                   help="models that ONNX Runtime takes and tgc refuses are failures")
     p.add_argument("--folder", type=pathlib.Path, default=pathlib.Path("build/fuzz/corners"))
     p.add_argument("--keep", action="store_true", help="keep all files")
     p.add_argument("--jobs", type=int, default=int(os.environ.get("JOBS") or os.cpu_count()))
@@ -984,7 +1170,11 @@ def main():
             for seed, isa, why, text, path in failures:
                 bad += 1
                 print(f"FAIL seed {seed} on {isa}: {why}\n  {path}\n  {text}", flush=True)
-    print(f"{total.pop('graphs', 0)} graphs in {time.monotonic() - start:.0f} s, {bad} failures: " + ", ".join(f"{n} {k}" for k, n in total.items()))
+    print(
+    f"{total.pop('graphs', 0)} graphs in {time.monotonic() - start:.0f} s, {bad} failures: " +
+    ", ".join(
+        f"{n} {k}" for k,
+         n in total.items()))
     return bool(bad)
 
 
