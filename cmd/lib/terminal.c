@@ -194,12 +194,15 @@ static void add_left(Sb *s, double seconds) {
 }
 
 void progress_show(const Options *o, const char *stage, double share, int64_t seconds) {
-  enum { LEAST = 1 }; /* seconds: before, the time left is a guess */
+  enum {
+    LEAST = 1, /* seconds: before, the time left is a guess */
+    MOST = 99, /* per cent: the line is gone when all is done */
+  };
   if (!terminal_has_progress(o)) return;
   Sb s = { 0 };
   const int width = terminal_width(stderr);
   if (stage) sb_printf(&s, "%s, ", stage);
-  if (stage && share >= 0) sb_printf(&s, "%.0f %%, ", 100 * fmin(share, 1));
+  if (stage && share >= 0) sb_printf(&s, "%.0f %%, ", floor(fmin(100 * share, MOST)));
   if (stage) sb_printf(&s, "%lld s", (long long)seconds);
   if (stage && share >= 0.02 && share < 1 && seconds >= LEAST) add_left(&s, (double)seconds * (1 - share) / share);
   fprintf(stderr, "\r\033[K%.*s", width > 1 ? width - 1 : 1, s.p ? s.p : "");
