@@ -5,7 +5,7 @@
  * loop's end knows where the loop begins. A node may be listed more than once: the GET of a variable before and after a loop is
  * one node. It is evaluated each time.
  *
- * needs: a program without blocks that ir_verify.c accepts, memory of its buffers
+ * needs: a program without blocks that the verifier accepts, memory of its buffers
  * gives: its stores; an access outside is a bug */
 #include "machine.h"
 

@@ -339,7 +339,7 @@ Pos ir_pos(const IR *ir, Ref r);   /* the origin of r as a position, for message
 /* Makes room for `more` nodes in the hash table of nodes. After a call before a fork, no child process has to enlarge its copy of
  * the table. */
 void ir_reserve(IR *ir, uint32_t more);
-/* The only constructor of nodes. The caller gives the type and, at graph level, the shape; ir_verify.c later checks the type and
+/* The only constructor of nodes. The caller gives the type and, at graph level, the shape; the verifier later checks the type and
  * the shape. The function copies src, arg and dims, and computes Node.vmin and Node.vmax. The function fails if there are too
  * many axes, sources or nodes. It neither folds nor simplifies. */
 Ref node_make(IR *ir, Op op, DType dt, int lanes, int nsrc, const Ref *src, int narg, const int64_t *arg,
@@ -698,7 +698,7 @@ void literal_put(Sb *out, DType d, int64_t bits);             /* appends the sho
 /* Sets *bits to the value of the literal s, of n characters, as type d. Returns NULL, or the error, such as "is out of range". */
 const char *literal_parse(DType d, const char *s, size_t n, int64_t *bits);
 
-/* ---- verifier (ir_verify.c). If a node breaks a rule, such as a rule of ops.h, the verifier reports a BUG at the origin of the
+/* ---- verifier (verify_*.c). If a node breaks a rule, such as a rule of ops.h, the verifier reports a BUG at the origin of the
  * node. While tgc reads a dump, the verifier reports an error of the user instead of a BUG ---- */
 void ir_verify_graph(const Graph *g);
 void ir_verify_graph_node(const Graph *g, Ref r);

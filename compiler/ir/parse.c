@@ -4,7 +4,7 @@
  * Each line is one definition, and a name is known from its line on. So there are no cycles and no nesting. A line is read into
  * operands, arguments and a type; then the op's row in ops.h gives their meaning. Time is linear in the text.
  *
- * needs: any text    gives: a graph, kernels or a program that ir_verify.c accepts, or a message with line and caret */
+ * needs: any text    gives: a graph, kernels or a program that the verifier accepts, or a message with line and caret */
 #include "parse.h"
 
 enum { MAX_LIST = 64, MAX_BUFFERS = 1000000 }; /* limits of a text: integers of a list, buffers */

@@ -6,7 +6,7 @@
  * which the reader repeats. ir_compact numbers nodes as the reader of the text would, so a graph and its text compile to the
  * same bytes.
  *
- * needs: nodes that ir_verify.c accepts    gives: text that parse.c reads back    breaks: nothing */
+ * needs: nodes that the verifier accepts    gives: text that parse.c reads back    breaks: nothing */
 #include "print.h"
 #include "refmap.h"
 #include <stdlib.h>
