@@ -48,6 +48,7 @@ BY_NUMBER = {
     "compiler/ir/ir_verify.c": (3, ANY_OP),
     "compiler/ir/node.c": (3, ANY_OP),
     "compiler/ir/print.c": (2, ANY_OP),
+    "compiler/ir/verify_graph.c": (1, ANY_OP),
     "compiler/ir/view.c": (1, "views, and what lies between them"),
     "compiler/lower/bounds.c": (2, "comparisons and casts alike; tiles and buffers alike"),
     "compiler/lower/legalize.c": (2, ANY_OP),

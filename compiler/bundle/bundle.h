@@ -245,6 +245,7 @@ struct Rendering {         /* data from which the texts of a bundle are made */
   const char *NET;         /* the bundle's name in capitals */
   const char *interface;   /* digest of all that a caller of the bundle must know, such as names, types and shapes */
   const char *weights_sha256;
+  const char *weights_source; /* name of the source that embeds the weights, if there is one */
   const char **in, **out, **state; /* names of the fields for inputs, outputs and states */
   int64_t arena;           /* host memory of an instance of the model, in bytes */
   Repeats repeats;         /* result of reroll_calls for base */
@@ -259,8 +260,26 @@ void bundle_sbom(const Rendering *r, Bundle *b); /* sbom.c: adds sbom.cdx.json *
 void bundle_manifest(const Rendering *r, Bundle *b); /* manifest.c: adds manifest.json */
 const char *model_digest(const Rendering *r);  /* manifest.c: "SHA-256 ..., N bytes" for each file of the model */
 const char *options_line(const Rendering *r);  /* manifest.c: the options in manifest.json except the tunables, for a comment */
+const char *device_api(const Plan *p); /* what runs the kernels on a device, as named in tgcrt_device.h; "": they run on the CPU */
+const char *guard_text(const Plan *p, const char *file); /* preprocessor checks for what a code file needs from its compiler */
+bool bundle_is_bare(const Plan *p, const BundleOptions *o); /* whether programs run without an operating system */
 void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b); /* adds all files to b, manifest.json last */
 void bundle_free(Bundle *b);
+
+/* ---- words.c: the words of templates ---- */
+WordSet bundle_words(const Rendering *r);      /* all words of a bundle's templates. r must outlive the set */
+
+/* ---- example_texts.c: statements of the example programs ---- */
+const char *example_values(const Rendering *r); /* C: memory for each input and output */
+const char *example_assign(const Rendering *r); /* C: the structures of inputs and outputs */
+const char *example_print(const Rendering *r); /* C: prints the first element of each output */
+const char *example_pointers(const Rendering *r); /* C++: the structures of inputs and outputs */
+const char *example_serial(const Rendering *r); /* Arduino: prints the first element of each output */
+
+/* ---- state_texts.c ---- */
+/* Text about the states for the header ("h"), the source ("c") or the module ("ll"); empty without states. whole: the module has
+ * the functions of tgcrt.c that update states */
+const char *state_text(const Plan *p, const char *net, const char *NET, const char *interface, const char *kind, bool whole);
 
 /* ---- module.c: texts in LLVM IR for the template net.ll.in ---- */
 const char *module_size(const Plan *p);        /* LLVM's type for size_t */

@@ -119,12 +119,14 @@ void verify_inner(const IR *ir, Ref r) {
 
 /* Sums of products: a group of products for each lane, or tiles of two matrices */
 static void verify_products(const IR *ir, Ref r, const Node *x, const Node *s) {
-  const Node *a = node(ir, x->src[1]), *b = node(ir, x->src[2]);
-  if (x->op == OP_DOT) {
+  const bool dot = x->op == OP_DOT, mma = x->op == OP_MMA;
+  const Node *a = node(ir, dot ? dot_x(x) : mma ? mma_x(x) : wmma_x(x));
+  const Node *b = node(ir, dot ? dot_y(x) : mma ? mma_y(x) : wmma_y(x));
+  if (dot) {
     const int group = b->lanes / x->lanes;
     NEED(s->lanes == x->lanes, "lanes of sources differ");
     NEED(group > 1 && group * x->lanes == b->lanes && (a->lanes == b->lanes || a->lanes == group), "not one group for each lane");
-  } else if (x->op == OP_MMA) {
+  } else if (mma) {
     const int64_t rows = x->arg[0], depth = x->arg[1];
     NEED(rows > 0 && depth > 0 && s->lanes == x->lanes && x->lanes % rows == 0, "no matrices");
     NEED(a->lanes % (rows * depth) == 0 && a->lanes / rows * (x->lanes / rows) == b->lanes,
