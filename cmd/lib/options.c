@@ -476,11 +476,19 @@ static int check_bindings(const Options *o, Emit emit) {
   return b ? wrong(o, "--name=%s cannot be with --bindings=%s: the name has a meaning in %s", name, b->word, b->gloss) : -1;
 }
 
+static int unknown_package(const Options *o) {
+  Sb names = { 0 };
+  for (const Package *k = packages; k->word; k++) sb_printf(&names, "%s%s", k == packages ? "" : ", ", k->word);
+  const int code = wrong_value(o, "package", o->package, "unknown --package '%s'; there are %s", o->package, names.p);
+  sb_free(&names);
+  return code;
+}
+
 /* Only CMake builds code that is not C, and kernels for several machines. */
 static int check_package(const Options *o, const Backend *b, Emit emit) {
   if (!o->package) return 0;
   const Package *k = package_named(o->package);
-  if (!k) return wrong_value(o, "package", o->package, "unknown --package '%s'; `tgc help compile` lists them", o->package);
+  if (!k) return unknown_package(o);
   if (b->device) return wrong(o, "--package is for CPUs: --backend=%s has none", b->name);
   if (emit == EMIT_WASM) return wrong(o, "--package has no effect with --emit=wasm, whose module needs no build system");
   if (strcmp(o->package, "cmake") && !(b->is_c && emit == EMIT_TEXT))

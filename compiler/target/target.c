@@ -72,9 +72,9 @@ static const Target *row_named(const char *text, size_t *n) {
 static const char *known_rows(Arena *a) {
   Sb s = { 0 };
   for (const Target *t = targets; t->isa; t++) sb_printf(&s, ", %s", t->isa);
-  sb_puts(&s, ", each with +FEATURE and -FEATURE appended, and for devices, likewise,");
+  sb_puts(&s, "; for devices");
   for (const Target *t = device_targets; t->isa; t++) sb_printf(&s, "%s%s", t == device_targets ? " " : ", ", t->isa);
-  const char *text = arena_printf(a, "there are fat, and native%s", s.p);
+  const char *text = arena_printf(a, "for CPUs there are fat, native%s; +FEATURE and -FEATURE may follow each name but fat", s.p);
   sb_free(&s);
   return text;
 }

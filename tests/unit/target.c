@@ -104,9 +104,9 @@ static void flags_say_every_feature(void **state) {
 static void wrong_names_are_explained(void **state) {
   (void)state;
   static const struct { const char *text, *why; } pair[] = {
-    { "vax", "there are fat, and native, portable, " },
-    { "", "there are fat, and native, portable, " },
-    { "nativ", "there are fat, and native" },
+    { "vax", "for CPUs there are fat, native, portable, " },
+    { "", "for CPUs there are fat, native, portable, " },
+    { "nativ", "for CPUs there are fat, native" },
     { "x86-64-v4+foo", "no feature 'foo' of x86-64; there are avx2, avx512" },
     { "x86-64-v4+", "no feature '' of x86-64" },
     { "neon+avx2", "no feature 'avx2' of aarch64; there are fp16" },
