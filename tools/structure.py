@@ -45,7 +45,7 @@ BY_NUMBER = {
     "compiler/graph/variance.c": (9, "functions of one and of two operands alike, and all movement"),
     "compiler/interp/interp_graph.c": (1, ANY_OP),
     "compiler/interp/tape.c": (8, ANY_OP + "; seven are registers of tapes"),
-    "compiler/ir/ir_verify.c": (3, ANY_OP),
+    "compiler/ir/ir_verify.c": (2, ANY_OP),
     "compiler/ir/node.c": (3, ANY_OP),
     "compiler/ir/print.c": (2, ANY_OP),
     "compiler/ir/verify_graph.c": (1, ANY_OP),

@@ -203,6 +203,10 @@ const CodeForm *code_form(const BundleOptions *o); /* the row of Backend.forms f
 const char *code_named(Ctx *c, const char *pattern, const char *name); /* pattern with each % replaced by the name */
 ImageOrder code_order(const Plan *p, const BundleOptions *o, Bytes text); /* the argument of Backend.images for this text */
 const char *code_file(Ctx *c, const BundleOptions *o); /* name of the code file, which has the kernels: "net.c" */
+/* Names the interface of tgcrt_device.h through which kernels run on a device; "" if they run on the CPU */
+const char *device_api(const Plan *p);
+const char *guard_text(const Plan *p, const char *file); /* preprocessor checks for what a code file needs from its compiler */
+bool bundle_is_bare(const Plan *p, const BundleOptions *o); /* whether programs run without an operating system */
 /* The contents of the code file: the text of the model; or the object, library or module that is made from this text */
 Bytes code_make(const Plan *p, const BundleOptions *o, const WordSet *words);
 
@@ -260,9 +264,6 @@ void bundle_sbom(const Rendering *r, Bundle *b); /* sbom.c: adds sbom.cdx.json *
 void bundle_manifest(const Rendering *r, Bundle *b); /* manifest.c: adds manifest.json */
 const char *model_digest(const Rendering *r);  /* manifest.c: "SHA-256 ..., N bytes" for each file of the model */
 const char *options_line(const Rendering *r);  /* manifest.c: the options in manifest.json except the tunables, for a comment */
-const char *device_api(const Plan *p); /* what runs the kernels on a device, as named in tgcrt_device.h; "": they run on the CPU */
-const char *guard_text(const Plan *p, const char *file); /* preprocessor checks for what a code file needs from its compiler */
-bool bundle_is_bare(const Plan *p, const BundleOptions *o); /* whether programs run without an operating system */
 void bundle_render(const Plan *p, const BundleOptions *o, Bundle *b); /* adds all files to b, manifest.json last */
 void bundle_free(Bundle *b);
 

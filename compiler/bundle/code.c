@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* code.c: the file with a bundle's code: its row in the backend's table, and its bytes. */
+/* code.c: the file with a bundle's code: its row in the backend's table, its bytes, and what it needs from compiler and machine. */
 #include "bundle.h"
 #include <string.h>
 
@@ -65,4 +65,16 @@ Bytes code_make(const Plan *p, const BundleOptions *o, const WordSet *words) {
   Bytes out = { arena_dup(&c->model, archive.p, archive.n), archive.n };
   sb_free(&archive);
   return out;
+}
+
+const char *device_api(const Plan *p) { return p->in->backend->device ? p->in->backend->device : ""; }
+
+const char *guard_text(const Plan *p, const char *file) {
+  Sb s = { 0 };
+  target_guard(p->in->target, file, &s);
+  return sb_keep(&s, &p->ir->ctx->model);
+}
+
+bool bundle_is_bare(const Plan *p, const BundleOptions *o) {
+  return target_is_bare(p->in->target) || (o->package && o->package->bare);
 }

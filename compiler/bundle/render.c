@@ -59,14 +59,6 @@ static void add_test_data(Ctx *c, const char *name, const Graph *g, const Bundle
            ((BundleFile){ .name = arena_printf(&c->model, "%s_check.bin", name), .p = sb_keep(&s, &c->model), .n = n }));
 }
 
-const char *device_api(const Plan *p) { return p->in->backend->device ? p->in->backend->device : ""; }
-
-const char *guard_text(const Plan *p, const char *file) {
-  Sb s = { 0 };
-  target_guard(p->in->target, file, &s);
-  return sb_keep(&s, &p->ir->ctx->model);
-}
-
 /* ---- kernels for several machines ---- */
 static void add_variant(const Plan *v, int64_t weight_bytes, const char *net, const char **in, const char **out,
                         const char *digest, const BundleOptions *o, Bundle *b) {
@@ -139,10 +131,6 @@ static void add_copy(Ctx *c, const char *name, Bundle *b) {
   if (is_code(name)) break_lines(&s, MOST_COLUMNS);
   const size_t n = s.n;
   VEC_PUSH(&b->files, ((BundleFile){ .name = t->name, .p = sb_keep(&s, &c->model), .n = n }));
-}
-
-bool bundle_is_bare(const Plan *p, const BundleOptions *o) {
-  return target_is_bare(p->in->target) || (o->package && o->package->bare);
 }
 
 /* All files but the manifest, as the backend's rows list them */

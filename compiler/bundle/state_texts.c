@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* state_texts.c: the states of a model, values that stay in memory from one run to the next: their declarations, their rows of
- * offsets, and the functions that reset, save and load them.
+/* state_texts.c: texts about the states of a model, the values that stay in memory from one run to the next. The texts are
+ * declarations, rows of offsets, and functions that reset, save and load states.
  *
  * needs: a plan with a place for each state    gives: texts    breaks: nothing */
 #include "bundle.h"

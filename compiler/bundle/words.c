@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* words.c: the words that a bundle's templates may use. A word stands for a number, a name or a text of the model, for a
- * condition of @if, or for a file or a flag of the build. Words that few templates use are made when a template mentions them.
+/* words.c: the words that a bundle's templates may use. A word stands for a fact of the model, for a condition of
+ * @if, or for a file or a flag of the build. Words that few templates use are made when a template mentions them.
  *
  * needs: a Rendering    gives: a WordSet    breaks: nothing */
 #include "bundle.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* verify_kernel.c: rules of kernels, and of nests between two steps: which node may be the source of which, and that every range
- * is used inside of its nest or reduction. Time is linear in the size, but for the sets of free ranges.
+/* verify_kernel.c: rules of kernels, and of nests between two steps. They say which node may be the source of which. Every range
+ * must be used inside of its nest or reduction. Time is linear in the size, but for the sets of free ranges.
  *
  * needs: the nodes of a kernel or a nest    gives: nothing; a node that breaks a rule is a bug (verify.h)    breaks: nothing */
 #include "ir.h"
@@ -63,7 +63,7 @@ static bool fills_shared(const IR *ir, Ref copy) {
  * Copies to shared memory, and prefetches, may also use those of its reductions. */
 typedef struct FreeRanges {
   RefMap row, column;      /* a node: its index in the list + 1; a range: its bit + 1 */
-  size_t words;            /* of a row */
+  size_t words;            /* words of 64 bits in a row */
   uint64_t *set;           /* a row for each node of the list: the ranges that are free in it */
   uint64_t *copies;        /* a row: the ranges that are free in copies to shared memory */
   uint64_t *reduced;       /* a row: the ranges of reductions and of the root */

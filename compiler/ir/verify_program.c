@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* verify_program.c: rules of programs. A program is a list of nodes: each comes after its sources and inside of the loops whose
- * ranges it uses, and no value leaves the loop that computes it, except through a variable.
+/* verify_program.c: rules of programs. A program is a list of nodes. Each node comes after its sources, and inside of the loops
+ * whose ranges it uses. Only variables carry a value out of the loop that computes it.
  *
  * needs: a program    gives: nothing; a node that breaks a rule is a bug (verify.h)    breaks: nothing */
 #include "ir.h"
@@ -26,7 +26,7 @@ static void verify_variable(const IR *ir, Ref r, const Node *x) {
 /* ---- the list ---- */
 typedef struct Scope { Ref range; bool open; } Scope; /* a loop, or the part of a launch outside of loops (range 0) */
 
-typedef struct Walk {      /* what is known before a node of the list */
+typedef struct Walk {      /* state before a node of the list */
   const IR *ir;
   VEC(Scope) scopes;       /* all scopes so far */
   VEC(Ref) nest;           /* numbers of the open scopes, the outermost first */
