@@ -5,8 +5,8 @@
 Each network of bench.py that is named runs on one thread, on two threads that share it, and twice side by side on one thread
 each, all in turn (scaling.c). Two runs side by side would take the time of one if the cores shared nothing; what they gain is the
 most that two threads can be asked to gain. A guest's two cores may share a third-level cache or share none, and the host changes
-this within seconds. So each round also times a cache line from one core to the other and back. Rounds in which this changes do not
-count. The others are `near` below 200 ns and `far` above.
+this within seconds. So each round also times a cache line from one core to the other and back. Rounds in which this changes do
+not count. The others are `near` below 200 ns and `far` above.
 
 What other processes took meanwhile is printed; a table with more than a tenth of a CPU says little.
 
