@@ -265,6 +265,9 @@ same: all
 # predicted times of kernels and candidates beside measured ones: fifteen minutes
 predict: all
 	@TGC="$(abspath $(BUILD))/tgc" BUILD="$(abspath $(BUILD))" tests/bench/predict.py
+# what two threads gain in networks, and what this machine itself gives: two minutes
+scaling: all
+	@TGC="$(abspath $(BUILD))/tgc" BUILD="$(abspath $(BUILD))" CC="$(CC)" $(PYTHON) tests/bench/scaling.py $(BENCH)
 
 bench: all
 	@BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(PYTHON) tests/bench/bench.py $(BENCH)
@@ -358,5 +361,5 @@ deb:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: misra run-misra lib install-lib site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests paths run-paths models nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-trees bench-tuned bench-select bench-docs predict depcheck golden docs format install clean icount run-icount windows run-windows uninstall dist deb packages run-packages sizes sizes-ort bench-sizes bench-sizes-ort
+.PHONY: misra run-misra lib install-lib site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests paths run-paths models nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-trees bench-tuned bench-select bench-docs predict scaling depcheck golden docs format install clean icount run-icount windows run-windows uninstall dist deb packages run-packages sizes sizes-ort bench-sizes bench-sizes-ort
 -include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d) $(CASES:=.d) $(BUILD)/tests/case/case.d
