@@ -418,19 +418,26 @@ def suppressed(c=3, classes=2, width=8):
                    [("picked", picked, INT64, ["k", 3]), ("score", w.op("GatherND", scores, picked), FLOAT, ["k"]), ("great", great, INT64, [2, "m"])])
 
 
-def network(d=3):
+def network(d=3, layers=1):
     """a graph of nodes and edges, with an edge from each node to itself: sums over edges, divided by degrees, and values of edges"""
     w = Writer()
     n = w.extent("x", 0)
     ends = [w.op("Concat", w.op("Gather", "edges", w.ints(k, scalar=True), axis=0),
                  w.op("Range", w.ints(0, scalar=True), w.op("Squeeze", n), w.ints(1, scalar=True)), axis=0) for k in (0, 1)]
-    message = w.op("Gather", w.op("MatMul", "x", w.weight(d, d)), ends[0], axis=0)
-    index = w.op("Expand", w.op("Unsqueeze", ends[1], w.ints(1)), w.op("Shape", message))
-    total, degree = (w.op("ScatterElements", w.op("Expand", w.number(0), w.op("Concat", n, w.ints(d), axis=0)), index, v, axis=0, reduction="add")
-                     for v in (message, w.op("Exp", w.op("Mul", message, w.number(0)))))
-    y = w.op("Div", total, degree)
+    y = "x"
+    for _ in range(layers):
+        message = w.op("Gather", w.op("MatMul", y, w.weight(d, d)), ends[0], axis=0)
+        index = w.op("Expand", w.op("Unsqueeze", ends[1], w.ints(1)), w.op("Shape", message))
+        total, degree = (w.op("ScatterElements", w.op("Expand", w.number(0), w.op("Concat", n, w.ints(d), axis=0)), index, v, axis=0, reduction="add")
+                         for v in (message, w.op("Exp", w.op("Mul", message, w.number(0)))))
+        y = w.op("Div", total, degree)
     return w.model([("x", FLOAT, ["nodes", d]), ("edges", INT64, [2, "edges"])],
                    [("y", y, FLOAT, ["nodes", d]), ("each", w.op("Gather", y, ends[1], axis=0), FLOAT, ["all", d])], 18)
+
+
+def network_of_two():
+    """the same with two layers"""
+    return network(layers=2)
 
 
 def windows(c=4, side=4):
