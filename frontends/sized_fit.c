@@ -138,8 +138,7 @@ static bool fit_sum(const Sizing *z, const Samples *s, int *extent, int64_t *tim
   return false;
 }
 
-/* Finds a number such that the samples differ by a constant from extent `of`, once that number is added and the sum is rounded up to
- * a multiple of m. */
+/* Finds a number to add to extent `of`. The sum, rounded up to a multiple of m, differs from the samples by a constant. */
 static bool rounded_to(const Sizing *z, const Samples *s, int of, int64_t m, int *extent, int64_t *times, int64_t *plus) {
   IR *ir = z->ir;
   if (extent_is_product(&ir->extents.p[of]) || extent_is_constant(ir, of)) return false;

@@ -410,7 +410,7 @@ static bool is_of_sizes(const IR *ir, Ref r, int depth) {
   return yes;
 }
 
-/* An index that is kept among the entries of a run. Bounds must see that, too. What is kept there may be stored. */
+/* An index that is kept among the entries of a run. Bounds must see that, too. The index before it is kept may be stored. */
 static bool is_kept_by_sizes(const IR *ir, Ref r) {
   const Node *x = node(ir, r);
   if (!ir->symbols.n || (x->op != OP_MIN && x->op != OP_MAX) || !dt_int((DType)x->dt)) return false;

@@ -102,7 +102,7 @@ typedef struct Search {
 static int64_t whole(int64_t n, int64_t of) { return (n + of - 1) / of * of; }
 
 /* About as many blocks as boxes in one, in whole vectors of keys and of scores. For a range of sizes all runs have the blocks of
- * the greatest size, so that only the padding behind the boxes depends on a run. */
+ * the greatest size. So only the padding behind the boxes depends on a run. */
 static void choose_blocks(Build *b, Search *s) {
   enum { SIZED_BLOCK = 32 };
   int64_t root = 1;
