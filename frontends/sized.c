@@ -78,6 +78,22 @@ static const Operand *kept_operands(const Sizing *z, const Ref *src, IR *other, 
   return all;
 }
 
+/* A part from the first entry on is no node where it is all entries. Returns the node that it would be, in place of y. */
+static const Node *whole_part(IR *ir, const Node *x, const Node *y) {
+  Node as = *x;
+  int64_t arg[2 * MAX_RANK];
+  as.dims = y->dims;
+  as.arg = arg;
+  for (int a = 0; a < x->rank; a++) arg[a] = 0, arg[x->rank + a] = 1;
+  return kept_node(ir, &as);
+}
+
+static bool may_be_whole(const Node *x, const Node *y) {
+  bool may = x->op == OP_SHRINK && y->op != OP_SHRINK && x->rank == y->rank && x->dt == y->dt;
+  for (int a = 0; a < x->rank && may; a++) may = shrink_begin(x, a) == 0 && shrink_step(x, a) == 1;
+  return may;
+}
+
 /* Walks both graphs from their outputs, as long as they have the same form; h is that of probe p. */
 static void note_peers(Sizing *z, const Graph *h, int p) {
   const Graph *g = z->g;
@@ -95,6 +111,11 @@ static void note_peers(Sizing *z, const Graph *h, int p) {
     const Node *x = node(g->ir, r), *y = node(h->ir, s);
     const bool computed = !x->varies && x->nsrc && !op_is_movement((Op)x->op);
     if (computed && z->peer[r][p] && refmap_get(&first, r) != s) z->mixed[r] = z->any_mixed = true;
+    if (!z->peer[r][p] && may_be_whole(x, y)) {
+      z->peer[r][p] = whole_part(z->ir, x, y);
+      VEC_PUSH(&todo, operand(x));
+      VEC_PUSH(&todo, s);
+    }
     if (z->peer[r][p] || x->op != y->op || x->nsrc != y->nsrc || x->rank != y->rank || x->dt != y->dt) continue;
     z->peer[r][p] = kept_node(z->ir, y);
     refmap_set(&first, r, s);

@@ -8,6 +8,7 @@
  *
  * needs: Sizing.peer    gives: Sizing.open, IR.opened and IR.loop_extent    keeps: the graph */
 #include "sized_parts.h"
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- samples ---- */
@@ -137,28 +138,29 @@ static bool fit_sum(const Sizing *z, const Samples *s, int *extent, int64_t *tim
   return false;
 }
 
-/* Finds an extent that differs from the samples by a constant, once a constant is added and the sum is rounded up to a
- * multiple. */
-static bool fit_rounded(const Sizing *z, const Samples *s, int *extent, int64_t *times, int64_t *plus) {
+/* Finds a number to add to extent `of`. The sum, rounded up to a multiple of m, differs from the samples by a constant. */
+static bool rounded_to(const Sizing *z, const Samples *s, int of, int64_t m, int *extent, int64_t *times, int64_t *plus) {
   IR *ir = z->ir;
-  const size_t n = ir->extents.n;
+  if (extent_is_product(&ir->extents.p[of]) || extent_is_constant(ir, of)) return false;
+  for (int64_t i = 0; i < (m > NEAR ? 2 : m); i++) {
+    const int64_t more = m > NEAR ? m - i : i + m - 1, most = (greatest_extent(ir, of) + more) / m;
+    bool all = true;
+    for (int p = 0; p < z->n && all; p++)
+      all = !(s->known >> p & 1) || s->most - s->at[p] == (most - (extent_at_probe(z, of, p) + more) / m) * m;
+    if (!all) continue;
+    *extent = extent_make(ir, (Extent){ .of = of, .times = 1, .plus = more, .over = m, .most = most });
+    *times = m;
+    *plus = s->most - most * m;
+    return true;
+  }
+  return false;
+}
+
+static bool fit_rounded(const Sizing *z, const Samples *s, int *extent, int64_t *times, int64_t *plus) {
+  const size_t n = z->ir->extents.n;
   for (int d = 0; d < DIVISORS; d++)
-    for (size_t e = 0; e < n * (size_t)divisors[d]; e++) {
-      const int64_t m = divisors[d], i = (int64_t)(e % (size_t)m);
-      const int of = (int)(e / (size_t)m);
-      const int64_t more = m > NEAR ? m - i : i + m - 1;
-      if (m > NEAR && i > 1) continue;
-      if (extent_is_product(&ir->extents.p[of]) || extent_is_constant(ir, of)) continue;
-      const int64_t most = (greatest_extent(ir, of) + more) / m;
-      bool all = true;
-      for (int p = 0; p < z->n && all; p++)
-        all = !(s->known >> p & 1) || s->most - s->at[p] == (most - (extent_at_probe(z, of, p) + more) / m) * m;
-      if (!all) continue;
-      *extent = extent_make(ir, (Extent){ .of = of, .times = 1, .plus = more, .over = m, .most = most });
-      *times = m;
-      *plus = s->most - most * m;
-      return true;
-    }
+    for (size_t e = 0; e < n; e++)
+      if (rounded_to(z, s, (int)e, divisors[d], extent, times, plus)) return true;
   return false;
 }
 
@@ -329,13 +331,27 @@ bool open_axis(IR *ir, Ref r, int axis, int extent) {
   return more;
 }
 
+/* The extent of a padding that fills up its source to a multiple. Few probes have many formulas, and this one is likely. -1: the
+ * extent is another one */
+static int extent_filled_up(const Sizing *z, Ref r, int axis, const Samples *s) {
+  const int of = extent_along(z, pad_data(node(z->ir, r)), axis);
+  int extent;
+  int64_t times, plus;
+  for (int d = 0; d < DIVISORS && of >= 0; d++)
+    if (rounded_to(z, s, of, divisors[d], &extent, &times, &plus))
+      return extent_make(z->ir, (Extent){ .of = extent, .times = times, .plus = plus, .over = 1, .most = s->most });
+  return -1;
+}
+
 /* Finds the extents of paddings whose width depends on a size. Returns whether there is one more. */
 static bool find_padded(const Sizing *z, Ref r) {
   IR *ir = z->ir;
   bool more = false;
   for (int a = 0; a < node(ir, r)->rank; a++) {
     const Samples s = samples_of_axis(z, r, a);
-    if (pad_varies(z, r, a)) more |= open_axis(ir, r, a, extent_of_samples(z, &s));
+    if (!pad_varies(z, r, a)) continue;
+    const int filled = samples_vary(z, &s) ? extent_filled_up(z, r, a, &s) : -1;
+    more |= open_axis(ir, r, a, filled < 0 ? extent_of_samples(z, &s) : filled);
   }
   return more;
 }
@@ -367,24 +383,34 @@ static bool find_filled(const Sizing *z, Ref r) {
   return more;
 }
 
-/* Finds extents that do not follow from those of sources: of gathers, concatenations, paddings and slices. Returns whether there
- * is one more. */
-static bool find_opened(const Sizing *z, const Refs *order) {
+/* Finds extents of a node that do not follow from those of its sources: of gathers, concatenations, paddings and slices. Returns
+ * whether there is one more. */
+static bool find_opened_of(const Sizing *z, Ref r) {
   IR *ir = z->ir;
+  const Node *x = node(ir, r);
   bool more = false;
+  if (x->op == OP_PAD) more |= find_padded(z, r);
+  if (x->op == OP_SHRINK) more |= find_cut(z, r);
+  if (x->op == OP_RESHAPE && z->dense) more |= find_joined(z, r);
+  if (x->op == OP_SCATTER || x->op == OP_EXPAND) more |= find_filled(z, r);
+  const int axis = x->op == OP_GATHER ? (int)gather_axis(x) : x->op == OP_CAT ? (int)cat_axis(x) : -1;
+  if (axis < 0 || need_along(ir, x, &z->open[r], axis) >= 0) return more;
+  int extent = x->op == OP_CAT ? extent_of_parts(z, r) : -1;
+  if (extent < 0) extent = extent_along(z, r, axis);
+  return open_axis(ir, r, axis, extent) || more;
+}
+
+/* The same for all nodes. Sizing.open does not know yet what follows from an axis that this call has opened. There a formula would
+ * be a guess from few samples, so these nodes wait for the next call. */
+static bool find_opened(const Sizing *z, const Refs *order) {
+  bool more = false, *waits = xcalloc(z->ir->n, sizeof *waits);
   for (size_t i = 0; i < order->n; i++) {
     const Ref r = order->p[i];
-    const Node *x = node(ir, r);
-    if (x->op == OP_PAD) more |= find_padded(z, r);
-    if (x->op == OP_SHRINK) more |= find_cut(z, r);
-    if (x->op == OP_RESHAPE && z->dense) more |= find_joined(z, r);
-    if (x->op == OP_SCATTER || x->op == OP_EXPAND) more |= find_filled(z, r);
-    const int axis = x->op == OP_GATHER ? (int)gather_axis(x) : x->op == OP_CAT ? (int)cat_axis(x) : -1;
-    if (axis < 0 || need_along(ir, x, &z->open[r], axis) >= 0) continue;
-    int extent = extent_along(z, r, axis);
-    if (extent < 0 && x->op == OP_CAT) extent = extent_of_parts(z, r);
-    more |= open_axis(ir, r, axis, extent);
+    const Node *x = node(z->ir, r);
+    for (int k = 0; k < x->nsrc; k++) waits[r] |= waits[x->src[k]];
+    if (!waits[r]) more |= waits[r] = find_opened_of(z, r);
   }
+  free(waits);
   return more;
 }
 

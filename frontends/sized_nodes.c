@@ -382,17 +382,17 @@ static Ref sized_cat(Sizing *z, Ref r, Ref *src) {
   return all < 0 ? value : graph_masked(ir, value, axis, all, 0);
 }
 
-/* Rows of IR.opened are about nodes of the front end. Later passes make other nodes, and may not find the extent of this axis. */
-static bool is_lost_later(const Sizing *z, Ref r, int axis) {
-  IR *ir = z->ir;
-  Refs below = { 0 };
-  bool lost = false;
-  if (extent_along(z, r, axis) < 0) return false;
-  ir_toposort(ir, &r, 1, &below);
-  for (size_t i = 0; i < below.n && !lost; i++)
-    for (size_t k = 0; k < ir->opened.n && !lost; k++) lost = ir->opened.p[k].value == below.p[i];
-  VEC_FREE(&below);
-  return lost;
+/* Rows of IR.opened are about nodes of the front end. Later passes make other nodes, and may not find the extents behind such rows.
+ * Sets Sizing.lost. */
+static void find_lost(Sizing *z, const Refs *order) {
+  const IR *ir = z->ir;
+  z->lost = ARENA_NEW(&ir->ctx->model, bool, ir->n);
+  memset(z->lost, 0, ir->n * sizeof *z->lost);
+  for (size_t k = 0; k < ir->opened.n; k++) z->lost[ir->opened.p[k].value] = true;
+  for (size_t i = 0; i < order->n; i++) {
+    const Node *x = node(ir, order->p[i]);
+    for (int k = 0; k < x->nsrc; k++) z->lost[order->p[i]] |= z->lost[x->src[k]];
+  }
 }
 
 /* An index from data is known to be inside the greatest extent only, unless it is clamped. In a run it is inside, too: there the
@@ -406,7 +406,7 @@ static Ref sized_gather(const Sizing *z, Ref r, Ref *src) {
   const bool outside = extent >= 0 && !index->varies && !graph_gathers_inside(ir, src[1], extent, count);
   if (outside || (extent >= 0 && index->varies && index->op != OP_MIN))
     src[1] = g_binary(ir, OP_MIN, src[1], graph_size_plus(ir, extent, -1));
-  if (extent >= 0 && index->varies && is_lost_later(z, gather_data(x), (int)gather_axis(x)))
+  if (extent >= 0 && index->varies && z->lost[gather_data(x)])
     src[0] = graph_masked(ir, src[0], (int)gather_axis(x), extent, 0);
   /* a remainder by a size has no bounds that hold for all sizes, and an index with bounds has simpler places in memory */
   if (extent >= 0 && !index->varies && node(ir, src[1])->vmin < 0) src[1] = g_binary(ir, OP_MAX, src[1], c_int(ir, DT_I64, 0));
@@ -471,6 +471,7 @@ void put_sizes(Sizing *z) {
   for (size_t i = 0; i < g->outputs.n; i++) VEC_PUSH(&roots, g->outputs.p[i].ref);
   ir_toposort(ir, roots.p, roots.n, &order);
   memset(z->now, 0, ir->n * sizeof *z->now);
+  find_lost(z, &order);
   for (size_t i = 0; i < order.n; i++) {
     const Node *x = node(ir, order.p[i]);
     if (x->op == OP_PAD && padded_axes(x) && !z->pad[pad_data(x)]) z->pad[pad_data(x)] = order.p[i];

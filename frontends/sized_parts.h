@@ -53,6 +53,7 @@ typedef struct Sizing {
   Ref *now; /* by Ref: the node that replaces this node */
   Ref *pad; /* by Ref: a PAD of this node that adds elements at the end of an axis; 0: there is none. If there are several, the
                first one in the order of ir_toposort */
+  bool *lost; /* by Ref: IR.opened has a row for the node, or for a node below it */
   RefMap carried; /* from place_key(loop, place) to the CARRIED with this loop and place */
 } Sizing;
 

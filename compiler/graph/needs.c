@@ -308,11 +308,20 @@ static int entries_of_cat(IR *ir, const Needed *open, const Node *x) {
   return e.of < 0 ? -1 : extent_make(ir, e);
 }
 
+/* Extent a is at most extent b in every run in which extent `count` is not 0. */
+static bool at_most_if_any(const IR *ir, int a, int b, int count) {
+  const Extent *x = &ir->extents.p[a], *y = &ir->extents.p[b], *n = &ir->extents.p[count];
+  bool yes = x->symbol == y->symbol && x->symbol == n->symbol;
+  const int64_t runs = yes ? symbol_sizes(&ir->symbols.p[x->symbol]) : 0;
+  for (int64_t i = 0; i < runs && yes; i++) yes = n->at[i] < 1 || x->at[i] <= y->at[i];
+  return yes || extent_at_most(ir, a, b);
+}
+
 /* The need of a source along an axis, of which a run has `all_of_run` entries (-1: it is not known): as many as that, if `of` is
- * less */
-static void add_rounded(IR *ir, const Node *y, int axis, int of, int all_of_run, Needed *out) {
+ * less. count: needed entries of the result. A run that needs none of them needs nothing of the source, whatever `of` says */
+static void add_rounded(IR *ir, const Node *y, int axis, int of, int all_of_run, int count, Needed *out) {
   if (of < 0) return;
-  if (all_of_run >= 0 && extent_at_most(ir, of, all_of_run)) of = all_of_run;
+  if (all_of_run >= 0 && at_most_if_any(ir, of, all_of_run, count)) of = all_of_run;
   needed_add(ir, out, along(y, axis, of));
 }
 
@@ -322,7 +331,7 @@ static void add_common_part(IR *ir, const Node *x, const Node *y, int k, const N
     const int all_of_run = need_along(ir, y, open, a);
     if (all_of_run < 0 || need_lies_in(x, n, a)) continue;
     const int count = extent_make(ir, (Extent){ .of = all_of_run, .plus = x->dims[a], .over = 1, .most = x->dims[a] });
-    add_rounded(ir, y, a, entries_of_source(ir, x, y, k, a, count), all_of_run, out);
+    add_rounded(ir, y, a, entries_of_source(ir, x, y, k, a, count), all_of_run, count, out);
   }
 }
 
@@ -387,7 +396,8 @@ Needed graph_need_of_source(IR *ir, Ref r, int k, const Needed *n, const Needed 
     const int at = axis < 0 || !same_places(x, axis, &is, within) ? -1 : source_axis(x, y, k, axis);
     if (at >= 0) needed_add(ir, &out, (Need){ within * product(y->dims, at + 1, y->rank), is.extent, is.of, 0 });
     const int count = axis >= 0 && at < 0 ? need_along(ir, x, &(Needed){ 1, { is } }, axis) : -1;
-    if (count >= 0) add_rounded(ir, y, axis, entries_of_source(ir, x, y, k, axis, count), need_along(ir, y, open, axis), &out);
+    if (count < 0) continue;
+    add_rounded(ir, y, axis, entries_of_source(ir, x, y, k, axis, count), need_along(ir, y, open, axis), count, &out);
   }
   if (n->n >= 0) add_masks(ir, r, k, &out);
   if (x->op == OP_GATHER && !k && n->n >= 0) add_gathered(ir, x, y, n, open, &out);

@@ -340,14 +340,15 @@ static Ref known_operand(const IR *ir, const Node *x, Op op, const int64_t *run,
   return found;
 }
 
-/* MIN(MAX(any number, least), most) */
+/* MIN(MAX(any number, least), most), or MAX(MIN(any number, most), least) */
 static bool clamped_in_run(const IR *ir, const Node *x, const int64_t *run, int64_t iota, int64_t out[2]) {
-  int64_t least[2], most[2];
+  const bool outer = x->op == OP_MAX;
+  int64_t bound[2][2]; /* [0]: least, [1]: most */
   Ref rest, any;
-  if (!known_operand(ir, x, OP_MIN, run, iota, most, &rest)) return false;
-  if (!known_operand(ir, node(ir, view_base(ir, rest)), OP_MAX, run, iota, least, &any)) return false;
-  out[0] = least[0] < most[0] ? least[0] : most[0];
-  out[1] = most[1];
+  if (!known_operand(ir, x, outer ? OP_MAX : OP_MIN, run, iota, bound[!outer], &rest)) return false;
+  if (!known_operand(ir, node(ir, view_base(ir, rest)), outer ? OP_MIN : OP_MAX, run, iota, bound[outer], &any)) return false;
+  out[0] = outer || bound[0][0] < bound[1][0] ? bound[0][0] : bound[1][0];
+  out[1] = !outer || bound[1][1] > bound[0][1] ? bound[1][1] : bound[0][1];
   return true;
 }
 

@@ -9,13 +9,21 @@ int64_t need_most(const IR *ir, const Need *is) {
   return most < 1 ? 1 : most < is->extent ? most : is->extent;
 }
 
+/* The gate compares an entry with a size: it says that `entry` of the condition is below the run's. Several entries of the gate may
+ * be one entry of the condition, as in joined axes. */
+static bool compares_entry(IR *ir, const Node *gate, const tgcrt_size *s, Ref entry, const Need *is) {
+  const int64_t most = extent_most(ir, s->of), together = most > is->extent && most % is->extent == 0 ? most / is->extent : 1;
+  if (ix_mod(ir, ix_div(ir, lhs(gate), together), is->extent) != entry) return false;
+  const Extent all = { .of = is->of, .times = together, .over = 1, .most = together * is->extent };
+  return extent_at_most(ir, s->of, together > 1 ? extent_make(ir, all) : is->of);
+}
+
 bool gate_ends(IR *ir, Ref gate, Ref entry, const Need *is) {
   const Node *g = node(ir, gate);
   if (g->op == OP_AND) return gate_ends(ir, lhs(g), entry, is) || gate_ends(ir, rhs(g), entry, is);
-  const bool same = g->op == OP_CMPLT && ix_mod(ir, lhs(g), is->extent) == entry;
-  const Node *size = same ? node(ir, rhs(g)) : NULL;
+  const Node *size = g->op == OP_CMPLT ? node(ir, rhs(g)) : NULL;
   const tgcrt_size *s = size && size->op == OP_SIZE ? &ir->sizes.p[size_id(size)] : NULL;
-  return s && s->rule == TGCRT_SIZE_ALL && s->times == 1 && extent_at_most(ir, s->of, is->of);
+  return s && s->rule == TGCRT_SIZE_ALL && s->times == 1 && compares_entry(ir, g, s, entry, is);
 }
 
 /* A value is loaded from memory below the index, at an index that uses r. */

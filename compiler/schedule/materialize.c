@@ -410,6 +410,13 @@ static bool is_of_sizes(const IR *ir, Ref r, int depth) {
   return yes;
 }
 
+/* An index that is kept among the entries of a run. Bounds must see that, too. The index before it is kept may be stored. */
+static bool is_kept_by_sizes(const IR *ir, Ref r) {
+  const Node *x = node(ir, r);
+  if (!ir->symbols.n || (x->op != OP_MIN && x->op != OP_MAX) || !dt_int((DType)x->dt)) return false;
+  return is_of_sizes(ir, view_base(ir, lhs(x)), 0) || is_of_sizes(ir, view_base(ir, rhs(x)), 0);
+}
+
 /* Decides the fate of r, once all its consumers have made their requests */
 static Fate fate_of(const Fuse *f, Ref r) {
   const IR *ir = f->s->ir;
@@ -417,7 +424,7 @@ static Fate fate_of(const Fuse *f, Ref r) {
   const Node *x = node(ir, r);
   const Info *me = &f->info[r];
   const double elems = (double)dims_elems(x->dims, x->rank);
-  if (is_leaf((Op)x->op) || op_is_gathering((Op)x->op) || (!me->must && (is_end_of_loop(ir, r) || is_of_sizes(ir, r, 0))))
+  if (is_leaf((Op)x->op) || op_is_gathering((Op)x->op) || (!me->must && (is_end_of_loop(ir, r) || is_of_sizes(ir, r, 0) || is_kept_by_sizes(ir, r))))
     return INLINED;
   if (op_is_of_loops((Op)x->op)) return MATERIALIZED;
   if (me->must || x->op == OP_SCATTER || (x->op == OP_REDUCE && me->update) || me->regrouped > u->regrouped_most)

@@ -404,7 +404,7 @@ def decoded():
                     ("new", w.op("ScatterElements", "sums", "at", "more", axis=1, reduction="add"), FLOAT, ["batch", 3])], 18)
 
 
-def suppressed(c=3, classes=2):
+def suppressed(c=3, classes=2, width=8):
     """a detector: the boxes of two scales that a suppression leaves, in a batch of pictures, and places of great scores"""
     w = Writer()
     fine = w.conv("image", 3, c, pads=[1] * 4, strides=[2, 2])
@@ -414,23 +414,30 @@ def suppressed(c=3, classes=2):
     scores = w.op("Slice", rows, w.ints(4), w.ints(4 + classes), w.ints(1))
     picked = w.op("NonMaxSuppression", boxes, scores, w.ints(5, scalar=True), w.number(0.6), w.number(0.2), center_point_box=1)
     great = w.op("NonZero", w.op("Greater", w.op("ReduceMax", scores, axes=[1], keepdims=0), w.number(0.55)))
-    return w.model([("image", FLOAT, ["batch", 3, "height", 8])],
+    return w.model([("image", FLOAT, ["batch", 3, "height", width])],
                    [("picked", picked, INT64, ["k", 3]), ("score", w.op("GatherND", scores, picked), FLOAT, ["k"]), ("great", great, INT64, [2, "m"])])
 
 
-def network(d=3):
+def network(d=3, layers=1):
     """a graph of nodes and edges, with an edge from each node to itself: sums over edges, divided by degrees, and values of edges"""
     w = Writer()
     n = w.extent("x", 0)
     ends = [w.op("Concat", w.op("Gather", "edges", w.ints(k, scalar=True), axis=0),
                  w.op("Range", w.ints(0, scalar=True), w.op("Squeeze", n), w.ints(1, scalar=True)), axis=0) for k in (0, 1)]
-    message = w.op("Gather", w.op("MatMul", "x", w.weight(d, d)), ends[0], axis=0)
-    index = w.op("Expand", w.op("Unsqueeze", ends[1], w.ints(1)), w.op("Shape", message))
-    total, degree = (w.op("ScatterElements", w.op("Expand", w.number(0), w.op("Concat", n, w.ints(d), axis=0)), index, v, axis=0, reduction="add")
-                     for v in (message, w.op("Exp", w.op("Mul", message, w.number(0)))))
-    y = w.op("Div", total, degree)
+    y = "x"
+    for _ in range(layers):
+        message = w.op("Gather", w.op("MatMul", y, w.weight(d, d)), ends[0], axis=0)
+        index = w.op("Expand", w.op("Unsqueeze", ends[1], w.ints(1)), w.op("Shape", message))
+        total, degree = (w.op("ScatterElements", w.op("Expand", w.number(0), w.op("Concat", n, w.ints(d), axis=0)), index, v, axis=0, reduction="add")
+                         for v in (message, w.op("Exp", w.op("Mul", message, w.number(0)))))
+        y = w.op("Div", total, degree)
     return w.model([("x", FLOAT, ["nodes", d]), ("edges", INT64, [2, "edges"])],
                    [("y", y, FLOAT, ["nodes", d]), ("each", w.op("Gather", y, ends[1], axis=0), FLOAT, ["all", d])], 18)
+
+
+def network_of_two():
+    """the same with two layers"""
+    return network(layers=2)
 
 
 def windows(c=4, side=4):
@@ -477,6 +484,43 @@ def chosen(d=3, most=5):
                                               ("turned", turned, FLOAT, ["k", d]), ("wide", wide, FLOAT, [1, 2, "wide"])])
 
 
+def suppressed_both():
+    """the same in pictures whose height and width have few sizes: numbers of boxes are sums of products"""
+    return suppressed(width="width")
+
+
+def behind(d=3, first=5):
+    """what follows the first few positions, which is nothing in a short sequence, and sums of it"""
+    w = Writer()
+    y = w.op("Slice", w.dense("x", d, d), w.ints(first), w.ints(2**62), w.ints(1))
+    y = w.op("Tanh", w.dense(y, d, d))
+    return w.model([("x", FLOAT, ["batch", "n", d])],
+                   [("y", y, FLOAT, ["batch", "m", d]), ("sum", w.op("ReduceSum", y, w.ints(1), keepdims=0), FLOAT, ["batch", d])])
+
+
+def halved(d=4, most=5):
+    """a pooling of graphs: the better half of the nodes and one more, and their edges; besides, at most the five best scores"""
+    w = Writer()
+    h = w.op("Tanh", w.dense("x", d, d))
+    score = w.op("Sigmoid", w.op("Squeeze", w.op("MatMul", h, w.weight(d, 1)), w.ints(1)))
+    n = w.extent(h, 0)
+    value, at = w.op("TopK", score, w.op("Add", w.op("Div", n, w.ints(2)), w.ints(1)), axis=0, outputs=2)
+    y = w.op("Mul", w.op("Gather", h, at, axis=0), w.op("Unsqueeze", value, w.ints(1)))
+    edges = w.op("Gather", w.op("Gather", "edges", at, axis=0), at, axis=1)
+    best, _ = w.op("TopK", score, w.op("Min", n, w.ints(most)), axis=0, outputs=2)
+    return w.model([("x", FLOAT, ["nodes", d]), ("edges", FLOAT, ["nodes", "nodes"])],
+                   [("y", w.op("MatMul", edges, w.op("MatMul", y, w.weight(d, d))), FLOAT, ["k", d]), ("best", best, FLOAT, ["b"])])
+
+
+def styled(c=3):
+    """two paddings that mirror, of one width and with equal greatest sizes, each in front of a convolution and a normalization"""
+    w, x = Writer(), "image"
+    for _ in range(2):
+        x = w.op("Pad", x, w.ints(0, 0, 1, 1, 0, 0, 1, 1), mode="reflect")
+        x = w.op("Relu", w.op("InstanceNormalization", w.conv(x, c, c, act=None), w.weight(c, scale=1), w.weight(c, scale=0.1)))
+    return w.model([("image", FLOAT, ["batch", c, "height", "width"])], [("y", w.op("Add", "image", x), FLOAT, ["batch", c, "height", "width"])])
+
+
 PICTURE = {"batch": (1, 2, 1), "height": (8, 24, 1), "width": (8, 24, 1)}
 NEAREST = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
 
@@ -504,4 +548,7 @@ MODELS = {
     "windows": (windows, {"batch": (1, 2, 1), "height": (1, 16, 1), "width": (1, 16, 1)}),
     "mirrored": (mirrored, {"batch": (1, 2, 1), "height": (2, 16, 1), "width": (2, 16, 1)}),
     "chosen": (chosen, {"n": (1, 24, 1)}),
+    "behind": (behind, {"batch": (1, 3, 1), "n": (1, 24, 1)}),
+    "halved": (halved, {"nodes": (2, 16, 1)}),
+    "styled": (styled, {"batch": (1, 2, 1), "height": (6, 9, 1), "width": (6, 9, 1)}),
 }

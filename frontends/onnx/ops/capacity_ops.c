@@ -101,13 +101,15 @@ typedef struct Search {
 
 static int64_t whole(int64_t n, int64_t of) { return (n + of - 1) / of * of; }
 
-/* About as many blocks as boxes in one, in whole vectors of keys and of scores. Blocks of a range of sizes have one length. */
+/* About as many blocks as boxes in one, in whole vectors of keys and of scores. For a range of sizes all runs have the blocks of
+ * the greatest size. So only the padding behind the boxes depends on a run. */
 static void choose_blocks(Build *b, Search *s) {
   enum { SIZED_BLOCK = 32 };
   int64_t root = 1;
+  const int64_t most = form_most(b, s->n);
   if (form_differs(b, s->n)) {
     s->size = SIZED_BLOCK;
-    s->blocks = s->n / SIZED_BLOCK + 1; /* there is always a padding */
+    s->blocks = most / SIZED_BLOCK + 1; /* there is always a padding */
     return;
   }
   while (root * root < s->n) root++;
