@@ -9,9 +9,10 @@
  * A product of few rows reads each panel with one tile only, and low tiles of rows (opt/sized.c) often do. The instructions of
  * several rows fill the CPU's window of instructions, so few loads are under way at a time. Such a tile requests what it reads
  * soon, or half of the next panel behind a whole tile. With four rows, two layers of BERT took 1.5 ms in place of 1.8 in a bundle
- * for a range of sizes. With eight rows they took 1.3 ms in place of 1.9 in a bundle for this size (Zen 5). In a bundle for one
- * size, a tile of one or two rows has more vectors in each row, and its loads are under way early enough. In one for a range,
- * a single row has as few vectors as the rows of whole tiles. So it requests, too.
+ * for a range of sizes. With eight rows they took 1.3 ms in place of 1.9 in a bundle for this size (Zen 5).
+ *
+ * In a bundle for one size, a tile of one or two rows has more vectors in each row. Its loads are under way early enough. In a
+ * bundle for a range, a single row has as few vectors as the rows of whole tiles, so it requests, too.
  *
  * Other tiles may read the same panel later, after all other panels. Then requests get in the way: a cache has the weights
  * already, or their stream is even.
