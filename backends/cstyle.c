@@ -188,6 +188,7 @@ static const char *bound(Render *w, const char *chunk, const char *constant, con
 static void count_uses(Render *w) {
   const Refs *prog = &w->k->prog;
   uint32_t stack[64] = { 0 }, blocks = 0, depth = 0;
+  bool terms[64] = { false }; /* by depth: whether a loop of a reduction is open */
   for (size_t i = 0; i < prog->n; i++) {
     const Node *x = node(w->ir, prog->p[i]);
     if (x->op == OP_END) depth--;
@@ -205,7 +206,9 @@ static void count_uses(Render *w) {
       u->products += x->op == OP_MUL || x->op == OP_MULACC;
       u->shuffled |= x->op == OP_SHUFFLE;
       u->elsewhere |= u->block != w->use[i].block;
+      u->by_term |= terms[depth] && x->op == OP_MUL;
     }
+    if (x->op == OP_LOOP) terms[depth + 1] = terms[depth] || range_kind(node(w->ir, loop_range(x))) == RK_REDUCE;
     if (x->op == OP_LOOP) stack[++depth] = ++blocks;
     refmap_set(&w->at, prog->p[i], (uint32_t)i + 1);
   }
@@ -337,7 +340,12 @@ static bool put_statement(Render *w, size_t at) {
   char type[32];
   switch ((Op)x->op) {
   case OP_RANGE: return true;
-  case OP_SIZE: w->text[at] = (char *)(uintptr_t)size_text(w, size_id(x), (DType)x->dt); return true;
+  case OP_SIZE:
+    w->text[at] = (char *)(uintptr_t)size_text(w, size_id(x), (DType)x->dt);
+    if (!w->use[at].by_term || w->use[at].block) return true;
+    sb_printf(w->o, "%*sconst %s v%zu = %s;\n", w->indent, "", w->l->type[x->dt], at, w->text[at]);
+    w->text[at] = arena_printf(&w->a, "v%zu", at);
+    return true;
   case OP_LOOP: open_loop(w, at); return true;
   case OP_END: close_loop(w, at); return true;
   case OP_BARRIER: sb_printf(w->o, "%*s%s;\n", w->indent, "", w->l->barrier); return true;
@@ -362,10 +370,9 @@ static bool put_statement(Render *w, size_t at) {
 /* Whether the index is computed from a size of the run. The C compiler may load sizes again in each iteration of a loop: fences
  * there tell it that memory changes. */
 static bool of_size(const Render *w, const Node *x) {
-  bool any = false;
   if (x->op != OP_ADD && x->op != OP_MUL && x->op != OP_SUB) return false;
-  for (int s = 0; s < x->nsrc; s++) any |= node(w->ir, x->src[s])->op == OP_SIZE;
-  return any;
+  const Node *a = node(w->ir, lhs(x)), *b = node(w->ir, rhs(x));
+  return a->op == OP_SIZE || b->op == OP_SIZE || (b->op == OP_CONST && of_size(w, a));
 }
 
 /* Whether a value is written inside an expression: it is used once, in the block that computes it, and no effect can come

@@ -13,8 +13,9 @@
 /* How a value of the program is used. In this struct, a block is the body of a loop, without the loops inside of the body. Block
  * 0 is the code outside of all loops. block: number of the block that computes the value. times: number of uses. products: number
  * of uses as an operand of a MUL or MULACC. elsewhere: another block uses the value. named: a variable holds the value, and the
- * value's text is the name of this variable. shuffled: a SHUFFLE uses the value. */
-typedef struct Use { uint32_t block, times, products; bool elsewhere, named, shuffled; } Use;
+ * value's text is the name of this variable. shuffled: a SHUFFLE uses the value. by_term: each term of a reduction multiplies
+ * by the value. */
+typedef struct Use { uint32_t block, times, products; bool elsewhere, named, shuffled, by_term; } Use;
 
 typedef struct Render {    /* the state while one kernel is printed */
   const IR *ir;

@@ -135,6 +135,7 @@ TUNABLE(double, prefetch_least, 1, 0, 1000, "times the first-level cache", "smal
 TUNABLE(int, prefetch_ahead, 8192, 64, 1048576, "bytes", "a low tile of rows prefetches the weights that lie this far ahead; fitted to BERT on Zen 5")
 TUNABLE(bool, prefetch_alone, true, 0, 1, "", "if a run reads a panel with one tile only, the tile counts as low, also for a fixed size")
 TUNABLE(int, prefetch_rows, 3, 1, 64, "rows", "a low tile of fewer rows prefetches nothing: the CPU itself starts its loads early enough")
+TUNABLE(int, sized_prefetch_rows, 1, 1, 64, "rows", "as prefetch_rows, for ranges of sizes: a single row has few vectors there, and prefetches make it 1.09 times as fast on Zen 5")
 
 /* ---- threads ---- */
 TUNABLE(int, units_of_chunk, 4, 1, 1000, "units", "units (iterations of the loops that threads share) per chunk where extents allow: chunks then differ by one unit")

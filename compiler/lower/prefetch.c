@@ -11,6 +11,9 @@
  * soon, or half of the next panel behind a whole tile. With four rows, two layers of BERT took 1.5 ms in place of 1.8 in a bundle
  * for a range of sizes. With eight rows they took 1.3 ms in place of 1.9 in a bundle for this size (Zen 5).
  *
+ * In a bundle for one size, a tile of one or two rows has more vectors in each row. Its loads are under way early enough. In a
+ * bundle for a range, a single row has as few vectors as the rows of whole tiles, so it requests, too.
+ *
  * Other tiles may read the same panel later, after all other panels. Then requests get in the way: a cache has the weights
  * already, or their stream is even.
  *
@@ -175,7 +178,8 @@ static void ask_for_weights(IR *ir, const Nest *n, const Refs *all, Ref sum, con
     if (!(low_tiles ? open_terms(ir, sum, index, &p, &rest) : open_panel(ir, n, sum, index, &p))) continue;
     if (p.once && !tunable(ir->ctx, prefetch_alone)) continue;
     const bool low = low_tiles || p.once;
-    if (low && rows_of_load(ir, all, body.p[i]) < tunable(ir->ctx, prefetch_rows)) continue;
+    const int rows = low_tiles ? tunable(ir->ctx, sized_prefetch_rows) : tunable(ir->ctx, prefetch_rows);
+    if (low && rows_of_load(ir, all, body.p[i]) < rows) continue;
     if (!is_wanted(ir->ctx, t, b->elems * bytes, p.step * bytes, given, made)) continue;
     if (low) ask_ahead(ir, n, buffer, &p, bytes, parts);
     else ask(ir, buffer, &p, bytes, parts);
