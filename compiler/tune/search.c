@@ -203,7 +203,8 @@ static void begin(Fresh *f) {
   const int given = default_best(ir, f->g->nest, t, HEURISTIC_MOST, o);
   for (int i = 0; i < given; i++)
     if (!opts_check(ir, f->g->nest, t, &o[i])) add_fresh(f, text_of(ir, f->g->nest, &o[i]));
-  if (!opts_parse(ir, f->g->nest, t, f->g->base, strlen(f->g->base), &base)) opts_full_tiles(ir, f->g->nest, t, &base, add_fresh, f);
+  if (!opts_parse(ir, f->g->nest, t, f->g->base, strlen(f->g->base), &base))
+    opts_full_tiles(ir, f->g->nest, t, &base, add_fresh, f);
 }
 
 static int by_mean_at(const void *a, const void *b) { return by_mean(*(Trial *const *)a, *(Trial *const *)b); }
