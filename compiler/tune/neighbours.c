@@ -218,8 +218,8 @@ static int64_t columns_beside(const Target *t, int rows) {
   return fewer <= rows ? fewer : t->vector_regs / rows - 1;
 }
 
-/* Tiles of rows along a and of columns along b: for each height, as many columns as there are registers for, and as many as leave
- * no rest. Half of the registers must be in use. */
+/* Tiles of rows along a and of columns along b. For each height there are as many columns as the registers allow, or fewer that
+ * leave no rest. Half of the registers must be in use. */
 static void full_tiles(const Walk *w, const Dense *d, int a, int b) {
   Dense x = *d;
   int tile[TILES + EVEN];

@@ -194,8 +194,8 @@ static void borrow(Fresh *f) {
   }
 }
 
-/* Where nothing was measured yet: the heuristic may be wrong about which of its best is best, and about tiles that it has left
- * out: those need the last register, or operands that stay in memory. */
+/* Where nothing was measured yet: the heuristic may be wrong about which of its best is best. It also leaves out tiles that need
+ * the last register, which may be better. */
 static void begin(Fresh *f) {
   IR *ir = f->t->lab.ir;
   const Target *t = f->t->lab.target;
