@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* neighbours.c: the schedules one step away from a schedule. A step changes the tile of a range, the lanes, the partial
  * results, the order of loops, or the blocks of a range. It may cut a border off or keep it, and copy panels of the outermost
- * range or not. It may change the instruction, or two tiles against each other. */
+ * range or not. It may change the instruction, or two tiles against each other. Other schedules are further away: their tiles
+ * fill the registers. */
 #include "../opt/dot_ops.h"
 #include "walk.h"
 #include <string.h>
@@ -17,7 +18,7 @@ typedef struct Dense { /* a schedule by place of range */
 } Dense;
 
 static const int tiles[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16, 20, 24, 28, 32 };
-enum { TILES = sizeof tiles / sizeof *tiles };
+enum { TILES = sizeof tiles / sizeof *tiles, LONGEST = 32, EVEN = 8 };
 
 static Dense dense_of(const Walk *w, const Opts *o) {
   Dense d = { .nmoved = o->nmoved, .staged = -1, .grouped = -1, .isa_op = o->isa_op };
@@ -60,10 +61,39 @@ static void try(const Walk *w, const Dense *d) {
   walk_offer(w, &o);
 }
 
+static int64_t copies_most(const Walk *w, const Dense *d, int at) {
+  return range_extent(node(w->ir, w->ranges.p[at])) / d->lanes[at];
+}
+
+/* The next tile down that cuts n copies into at most EVEN equal parts, or almost equal ones; 0: there is none. 15 copies are cut
+ * into tiles of 15, 8, 5, 4, 3 and 2. */
+static int even_tile(int64_t n, int below) {
+  for (int parts = 1; parts <= EVEN; parts++) {
+    const int64_t tile = (n + parts - 1) / parts;
+    if (tile < below) return tile > 1 ? (int)tile : 0;
+  }
+  return 0;
+}
+
+/* Tiles to try along a range, in increasing order: those of the list, and those that cut the range evenly. -> their number */
+static int tiles_along(const Walk *w, const Dense *d, int at, int tile[TILES + EVEN]) {
+  const int64_t most = copies_most(w, d, at);
+  int even[EVEN], n = 0, all = 0;
+  for (int x = LONGEST + 1; n < EVEN && (x = even_tile(most, x)) > 0;) even[n++] = x;
+  for (int k = 0; k < TILES || n;) {
+    const bool listed = k < TILES && (!n || tiles[k] <= even[n - 1]);
+    const int x = listed ? tiles[k++] : even[--n];
+    if (!all || x > tile[all - 1]) tile[all++] = x;
+  }
+  return all;
+}
+
 static void other_tiles(const Walk *w, const Dense *d, int at) {
-  for (int k = 0; k < TILES; k++) {
+  int tile[TILES + EVEN];
+  const int most = tiles_along(w, d, at, tile);
+  for (int k = 0; k < most; k++) {
     Dense x = *d;
-    x.unroll[at] = tiles[k];
+    x.unroll[at] = tile[k];
     x.partial[at] = false;
     try(w, &x);
     x.partial[at] = at >= w->own;
@@ -162,9 +192,11 @@ static void other_units(const Walk *w, const Dense *d) {
       if ((w->t->features & x.isa_op->needs) == x.isa_op->needs && (x.isa_op != d->isa_op || x.grouped != d->grouped)) try(w, &x);
 }
 
-static int near_tile(int n, int by) { /* the tile `by` steps up the list */
-  for (int k = 0; k < TILES; k++)
-    if (tiles[k] == n && k + by >= 0 && k + by < TILES) return tiles[k + by];
+static int near_tile(const Walk *w, const Dense *d, int at, int by) { /* the tile `by` steps up the list */
+  int tile[TILES + EVEN];
+  const int most = tiles_along(w, d, at, tile);
+  for (int k = 0; k < most; k++)
+    if (tile[k] == d->unroll[at] && k + by >= 0 && k + by < most) return tile[k + by];
   return 0;
 }
 
@@ -172,10 +204,53 @@ static void opposed_tiles(const Walk *w, const Dense *d, int a, int b) {
   static const int step[][2] = { { 1, -1 }, { -1, 1 }, { 2, -1 }, { -1, 2 }, { -2, 1 }, { 1, -2 }, { 1, 1 }, { -1, -1 } };
   for (size_t k = 0; k < sizeof step / sizeof *step; k++) {
     Dense x = *d;
-    x.unroll[a] = near_tile(d->unroll[a], step[k][0]);
-    x.unroll[b] = near_tile(d->unroll[b], step[k][1]);
+    x.unroll[a] = near_tile(w, d, a, step[k][0]);
+    x.unroll[b] = near_tile(w, d, b, step[k][1]);
     if (x.unroll[a] && x.unroll[b]) try(w, &x);
   }
+}
+
+/* ---- tiles that fill the registers ---- */
+
+/* Most columns of sums beside so many rows. The shorter side's operands stay in registers, too. */
+static int64_t columns_beside(const Target *t, int rows) {
+  const int64_t fewer = t->vector_regs / (rows + 1);
+  return fewer <= rows ? fewer : t->vector_regs / rows - 1;
+}
+
+/* Tiles of rows along a and of columns along b. For each height there are as many columns as the registers allow, or fewer that
+ * leave no rest. Half of the registers must be in use. */
+static void full_tiles(const Walk *w, const Dense *d, int a, int b) {
+  Dense x = *d;
+  int tile[TILES + EVEN];
+  const int heights = tiles_along(w, d, a, tile);
+  const int64_t most = copies_most(w, d, b);
+  for (int i = 0; i < w->own; i++) x.unroll[i] = 1;
+  for (int k = 0; k < heights && tile[k] <= copies_most(w, d, a); k++) {
+    int64_t columns = columns_beside(w->t, tile[k]);
+    if (columns > most) columns = most;
+    x.unroll[a] = tile[k];
+    for (int64_t n = columns; n > 0 && 2 * n * tile[k] >= w->t->vector_regs; n--) {
+      x.unroll[b] = (int)n;
+      if (n == columns || most % n == 0) try(w, &x);
+    }
+  }
+}
+
+void opts_full_tiles(IR *ir, Ref nest, const Target *t, const Opts *o, EachOpts each, void *arg) {
+  Walk w = { .ir = ir, .nest = nest, .t = t, .own = node(ir, nest)->nsrc - 1, .each = each, .arg = arg };
+  if (target_has_threads(t) || !t->vector_regs) return;
+  nest_ranges(ir, nest, &w.ranges);
+  if (w.ranges.n <= MAX_RANGES && (int)w.ranges.n > w.own) {
+    const Dense d = dense_of(&w, o);
+    int lanes = -1; /* the nest's range in lanes */
+    for (int i = 0; i < w.own; i++)
+      if (d.lanes[i] > 1) lanes = i;
+    for (int i = 0; i < w.own && lanes >= 0; i++)
+      for (int j = 0; j < w.own; j++)
+        if (i != j && i != lanes && (j == lanes || copies_most(&w, &d, lanes) == 1)) full_tiles(&w, &d, i, j);
+  }
+  VEC_FREE(&w.ranges);
 }
 
 void opts_neighbours(IR *ir, Ref nest, const Target *t, const Opts *o, EachOpts each, void *arg) {

@@ -194,13 +194,17 @@ static void borrow(Fresh *f) {
   }
 }
 
-/* Where nothing was measured yet: the heuristic may be wrong about which of its best is best. */
+/* Where nothing was measured yet: the heuristic may be wrong about which of its best is best. It also leaves out tiles that need
+ * the last register, which may be better. */
 static void begin(Fresh *f) {
   IR *ir = f->t->lab.ir;
-  Opts o[HEURISTIC_MOST];
-  const int given = default_best(ir, f->g->nest, f->t->lab.target, HEURISTIC_MOST, o);
+  const Target *t = f->t->lab.target;
+  Opts o[HEURISTIC_MOST], base;
+  const int given = default_best(ir, f->g->nest, t, HEURISTIC_MOST, o);
   for (int i = 0; i < given; i++)
-    if (!opts_check(ir, f->g->nest, f->t->lab.target, &o[i])) add_fresh(f, text_of(ir, f->g->nest, &o[i]));
+    if (!opts_check(ir, f->g->nest, t, &o[i])) add_fresh(f, text_of(ir, f->g->nest, &o[i]));
+  if (!opts_parse(ir, f->g->nest, t, f->g->base, strlen(f->g->base), &base))
+    opts_full_tiles(ir, f->g->nest, t, &base, add_fresh, f);
 }
 
 static int by_mean_at(const void *a, const void *b) { return by_mean(*(Trial *const *)a, *(Trial *const *)b); }

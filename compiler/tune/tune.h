@@ -251,6 +251,9 @@ typedef void (*EachOpts)(void *arg, const char *text);
  * text is only valid during the call of `each`. `each` may get the same text several times. If t is a device that runs many
  * threads, opts_neighbours calls device_neighbours. */
 void opts_neighbours(IR *ir, Ref nest, const Target *t, const Opts *o, EachOpts each, void *arg);
+/* Calls `each` with the text of schedules like o whose tile of sums takes at least half of the vector registers. For each height
+ * of a tile they are as wide as fits. There are none for nests without reductions, and on devices. */
+void opts_full_tiles(IR *ir, Ref nest, const Target *t, const Opts *o, EachOpts each, void *arg);
 
 /* ---- device_neighbours.c ---- */
 void device_neighbours(IR *ir, Ref nest, const Target *t, const Opts *o, EachOpts each, void *arg);

@@ -7,6 +7,7 @@
 #include "../../compiler/interp/interp.h"
 #include "../../compiler/driver.h"
 #include "../../compiler/opt/opts.h"
+#include "../../compiler/tune/tune.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -226,6 +227,61 @@ static void legal_schedules_compute_the_same(void **state) {
     ctx_free(&c);
   }
   assert_true(applied > 100 && staged > 10 && grouped > 0 && shuffled > 1000 && tiled > 50 && peeled > 10 && nested > 100);
+}
+
+typedef VEC(const char *) Texts;
+typedef struct Around { Plan *p; Texts all; } Around;
+
+static void take_text(void *arg, const char *text) {
+  Around *a = arg;
+  Opts o;
+  assert_null(opts_parse(a->p->ir, a->p->kernels.p[0].nests.p[0].nest, a->p->in->target, text, strlen(text), &o));
+  VEC_PUSH(&a->all, arena_str(&a->p->ir->ctx->model, text, strlen(text)));
+}
+
+static bool is_among(const Texts *all, const char *text) {
+  for (size_t i = 0; i < all->n; i++)
+    if (!strcmp(all->p[i], text)) return true;
+  return false;
+}
+
+/* The tuner tries tiles that divide 15 rows, and tiles of as many sums as there are registers; they compute what the empty
+ * schedule does. */
+static void tiles_fill_the_registers(void **state) {
+  static const char text[] = "tgc 1 graph\na = input f32[15,7]\nb = input f32[7,96]\nar = reshape a : [15,7,1]\n"
+                             "ae = expand ar : [15,7,96]\nbr = reshape b : [1,7,96]\nbe = expand br : [15,7,96]\np = mul ae, be\n"
+                             "s = reduce p op=add axes=[1]\noutput s\n";
+  static const char from[] = "{ unroll(r0,2) vec(r1,16) }", *const near[] = { "{ unroll(r0,15) vec(r1,16) }", "{ unroll(r0,8) vec(r1,16) }" };
+  static const char *const full[] = { "{ unroll(r0,15) vec(r1,16) unroll(r1,2) }", "{ unroll(r0,5) vec(r1,16) unroll(r1,5) }",
+                                      "{ unroll(r0,3) vec(r1,16) unroll(r1,6) }" };
+  (void)state;
+  Ctx c;
+  ctx_init(&c);
+  c.quiet = true;
+  Graph *g = ir_parse_graph(&c, text, strlen(text), "test.tg");
+  Around a = { .p = compile_graph(g, &(CompileOptions){ .target = target(&c, "x86-64-v4"), .backend = backends[0] }) };
+  const Ref nest = a.p->kernels.p[0].nests.p[0].nest;
+  Opts o;
+  void **want, **got;
+  assert_null(opts_parse(a.p->ir, nest, a.p->in->target, from, strlen(from), &o));
+  opts_neighbours(a.p->ir, nest, a.p->in->target, &o, take_text, &a);
+  for (size_t i = 0; i < sizeof near / sizeof *near; i++)
+    if (!is_among(&a.all, near[i])) fail_msg("%s is no neighbour of %s", near[i], from);
+  a.all.n = 0;
+  opts_full_tiles(a.p->ir, nest, a.p->in->target, &o, take_text, &a);
+  for (size_t i = 0; i < sizeof full / sizeof *full; i++)
+    if (!is_among(&a.all, full[i])) fail_msg("%s is no full tile", full[i]);
+  current = "{ }";
+  lowered(a.p, 0, &want);
+  for (size_t i = 0; i < a.all.n; i++) {
+    current = a.all.p[i];
+    const Kernel x = lowered(a.p, 0, &got);
+    assert_string_equal(x.nests.p[0].from, "test");
+    same(a.p->ir, &x, got, want);
+  }
+  VEC_FREE(&a.all);
+  ir_free(g->ir);
+  ctx_free(&c);
 }
 
 /* a 6 x 8 by 8 x 16 product */
@@ -460,7 +516,7 @@ int main(void) {
     cmocka_unit_test_setup_teardown(far_lanes_have_blocks, setup, teardown),
     cmocka_unit_test_setup_teardown(floats_have_tiles, setup, teardown),
     cmocka_unit_test_setup_teardown(rows_are_reduced_once, setup, teardown),
-    cmocka_unit_test(legal_schedules_compute_the_same),
+    cmocka_unit_test(tiles_fill_the_registers), cmocka_unit_test(legal_schedules_compute_the_same),
     cmocka_unit_test_setup_teardown(texts_read_back, setup, teardown),
     cmocka_unit_test_setup_teardown(serial_loops_stay, setup, teardown), cmocka_unit_test_setup_teardown(wrong_texts_are_refused, setup, teardown),
     cmocka_unit_test_setup_teardown(sums_in_order_keep_it, setup, teardown),
