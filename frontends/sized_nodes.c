@@ -456,8 +456,9 @@ bool copy_outputs(const Sizing *z, const Needed *needs) {
   for (size_t i = 0; i < z->g->outputs.n; i++) {
     GIO *v = &z->g->outputs.p[i];
     const Ref r = v->ref;
+    const Needed own = graph_need_of_value(z->ir, v);
     /* the kernel of a scatter writes all entries, and other nodes may read more than a run has */
-    if (node(z->ir, view_base(z->ir, r))->op == OP_SCATTER || needs[r].n < graph_need_of_value(z->ir, v).n) copy_output(z->ir, v);
+    if (node(z->ir, view_base(z->ir, r))->op == OP_SCATTER || !needed_same(&needs[r], &own)) copy_output(z->ir, v);
     any |= v->ref != r;
   }
   return any;

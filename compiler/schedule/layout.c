@@ -78,6 +78,20 @@ static bool is_output(Sched *s, Ref r) {
   return false;
 }
 
+/* Memory of the caller has room for the entries of the whole: a run needs no more entries of the part. */
+static bool has_room(Sched *s, Ref whole, Ref part) {
+  const Node *x = node(s->ir, whole);
+  Ref out = whole;
+  bool yes = true;
+  while (s->place[out].inside) out = s->place[out].inside;
+  for (int a = 0; a < x->rank && s->needs && is_output(s, out) && yes; a++) {
+    const int of = a == cat_axis(x) ? -1 : need_along(s->ir, x, &s->needs[whole], a);
+    const int own = need_along(s->ir, node(s->ir, part), &s->needs[part], a);
+    yes = of < 0 || (own >= 0 && extent_at_most(s->ir, own, of));
+  }
+  return yes;
+}
+
 /* Parts of concatenations are written into the whole, unless something else determines their place. */
 static void find_insides(Sched *s) {
   IR *ir = s->ir;
@@ -89,7 +103,7 @@ static void find_insides(Sched *s) {
     for (int k = 0; k < x->nsrc; k++) {
       Place *p = &s->place[x->src[k]];
       const bool of_loops = op_is_of_loops((Op)node(ir, x->src[k])->op);
-      if (p->materialized && !p->inside && !p->has_halo && !is_output(s, x->src[k]) && !of_loops) {
+      if (p->materialized && !p->inside && !p->has_halo && !is_output(s, x->src[k]) && !of_loops && has_room(s, r, x->src[k])) {
         p->inside = r;
         p->inside_at = at;
       }
@@ -451,7 +465,9 @@ static void find_needed(Sched *s) {
     const GIO *v = &s->g->outputs.p[i];
     const int buf = s->place[v->ref].buf;
     const Needed whole = graph_need_of_value(ir, v);
-    if (buf < 0 || ir->bufs.p[buf].kind != BUF_OUTPUT || ir->bufs.p[buf].needed.n >= whole.n) continue;
+    if (buf < 0 || ir->bufs.p[buf].kind != BUF_OUTPUT) continue;
+    const Needed both = needed_both(ir, &ir->bufs.p[buf].needed, &whole);
+    if (needed_same(&both, &whole)) continue;
     fail_at(ir->ctx, EX_BADMODEL, ir_pos(ir, v->ref),
             "--dim %s: another node reads more entries of output '%s' than a run has; give one number",
             ir->symbols.p[ir->extents.p[whole.is[0].of].symbol].name, v->name);

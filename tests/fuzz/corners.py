@@ -43,6 +43,7 @@ class Model:
         self.nodes, self.inits, self.inputs, self.count = [], [], {}, 0
         self.strict = bool(seed // 20 & 1)  # denormals are kept only then (docs/numerics.md)
         self.hard = [np.nan, np.inf, -np.inf]
+        self.known = {}  # value: its type and shape, where shapes are not inferred
         self.opset, self.loose, self.domains = self.r.choice([13, 17, 18, 19, 20, 21, 22, 23]), False, set()
 
     def name(self, letter="v"):
@@ -121,7 +122,9 @@ class Model:
     def proto(self, outs):
         info = [helper.make_tensor_value_info(k, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape)
                                               for k, v in self.inputs.items()]
-        g = helper.make_graph(self.nodes, "corner", info, [onnx.ValueInfoProto(name=o) for o in outs], self.inits)
+        known = {k: helper.make_tensor_value_info(k, *v) for k, v in self.known.items()}
+        g = helper.make_graph(self.nodes, "corner", info, [known.get(o) or onnx.ValueInfoProto(name=o) for o in outs], self.inits,
+                              value_info=[v for k, v in known.items() if k not in outs])
         sets = [helper.make_opsetid("", self.opset)] + [helper.make_opsetid(d, 1) for d in sorted(self.domains)]
         m = helper.make_model(g, opset_imports=sets)
         m.ir_version = 8 if self.opset < 21 else 10
@@ -510,6 +513,9 @@ def args(m):
             m.rng.integers(1, shape[1 - b] + 1, shape[b]).astype(np.int64))], batch_axis=b, time_axis=1 - b)]
     if k == "Compress":
         return [m.op(k, [m.input(m.data(shape, "float32")), m.const(m.rng.integers(0, 2, shape[axis]).astype(bool))], axis=axis)]
+    if k in ("NonZero", "Unique"):  # the number of results has to be known
+        found = m.op(k, [m.const(small.astype(np.float32))])
+        return [m.op("Add", [m.op("Cast", [found], to=T.FLOAT), m.input(m.floats((1,), 0))])]
     return [m.op("ArgMax", [m.input(small)], axis=axis)]
 
 
@@ -697,6 +703,8 @@ def norms(m):
     if k == "BatchNormalization":
         p = lambda: m.any(m.floats((c,), 0))
         return [m.op(k, [x, p(), p(), p(), m.any(m.floats((c,), 0, positive=True))], epsilon=m.r.choice([1e-5, 1e-2]))]
+    if k == "MeanVarianceNormalization":
+        return [m.op(k, [x], axes=m.r.sample(range(rank), m.r.randrange(1, rank + 1)))]
     return [m.op("LpNormalization", [x], axis=m.r.randrange(-rank, rank), p=m.r.choice([1, 2]))]
 
 
@@ -820,14 +828,16 @@ def loops(m):
     inits = [numpy_helper.from_array(np.float32(0.5), "half")]
     if how == "while":
         inits.append(numpy_helper.from_array(np.int64(m.r.randrange(0, 6)), "stop"))
-        nodes.append(helper.make_node("Less", ["it", "stop"], ["c2"]))
+        nodes.append(helper.make_node("Less", ["it", "stop"], ["more"]))
     else:
-        nodes.append(helper.make_node("Identity", ["c"], ["c2"]))
-    outs = [info("c2", T.BOOL, ()), info("a2", T.FLOAT, (w,))] + ([info("o", T.FLOAT, (w,))] if how == "loop" else [])
+        nodes.append(helper.make_node("Identity", ["c"], ["more"]))
+    outs = [info("more", T.BOOL, ()), info("a2", T.FLOAT, (w,))] + ([info("o", T.FLOAT, (w,))] if how == "loop" else [])
     body = helper.make_graph(nodes, "b", [info("it", T.INT64, ()), info("c", T.BOOL, ()), info("a", T.FLOAT, (w,))], outs, inits)
     start = m.op("Identity", [x])
     y = m.op("Loop", [trips, cond, start], 2 if how == "loop" else 1, body=body)
-    return y if isinstance(y, list) else [y]
+    y = y if isinstance(y, list) else [y]
+    m.known.update(zip(y, [(T.FLOAT, (w,)), (T.FLOAT, (n, w))]))
+    return y
 
 
 def views(m):
@@ -907,6 +917,8 @@ def depths(m):
 
 FAMILIES = [
     elementwise,
+    elementwise,
+    elementwise,
     binary,
     bits,
     cast,
@@ -934,6 +946,7 @@ FAMILIES = [
     attention,
     old_attention,
     softmaxes,
+    norms,
     norms,
     quantised,
     quantised,
