@@ -96,6 +96,23 @@ static void print_check(Ctx *c, const Tuning *u, const ValidatedAt *x) {
   if (x->high > x->low) printf(" (%.3f to %.3f times)", x->low, x->high);
 }
 
+static void print_final(Ctx *c, const FinalCheck *x) {
+  if (!x->done) return;
+  if (x->same) puts("the bundle: the same code and weights as without tuning");
+  else
+    printf("the bundle, %s: tuned %s, untuned %s (%.3f to %.3f times in %zu pairs): %s\n", count_noun(&c->model, x->threads, "thread"),
+           time_text(c, x->tuned), time_text(c, x->untuned), x->times.low, x->times.high, x->times.n,
+           x->passed ? "kept" : "nothing is kept");
+}
+
+static json_t *final_json(const FinalCheck *x) {
+  json_t *j = json_pack("{s:b, s:b, s:i}", "same", x->same, "kept", x->passed, "threads", x->threads);
+  if (!x->same)
+    json_object_update_new(j, json_pack("{s:f, s:f, s:f, s:o, s:I}", "untuned_ms", x->untuned, "tuned_ms", x->tuned, "low",
+                                        x->times.low, "high", json_number(x->times.high), "pairs", (json_int_t)x->times.n));
+  return j;
+}
+
 static void print_sum(Ctx *c, const Tuner *t) {
   printf("sum of kernels: %s, was %s\n", time_text(c, tune_total(t, false) / 1e3), time_text(c, tune_total(t, true) / 1e3));
 }
@@ -134,6 +151,7 @@ void tune_report(Tuning *u, const char *lock) {
           j, "other_check",
           json_pack("{s:i, s:f, s:f, s:f, s:o}", "threads", m->other.threads, "untuned_ms", m->other.untuned, "tuned_ms",
                     m->other.tuned, "low", m->other.low, "high", json_number(m->other.high)));
+    if (u->final.done) json_object_set_new(j, "bundle_check", final_json(&u->final));
     json_print(j);
     return;
   }
@@ -149,6 +167,7 @@ void tune_report(Tuning *u, const char *lock) {
     printf("; kept %d of %s\n", m->kept, count_noun(&c->model, m->found, "schedule"));
   }
   if (m->other.threads) print_check(c, u, &m->other), putchar('\n');
+  print_final(c, &u->final);
   if (lock) printf("schedules: %s\n", lock);
 }
 void tune_report_job(Ctx *c, const Tuning *u, const Imported *m, const JobSize *size, const char *lock) {

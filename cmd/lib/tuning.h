@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* tuning.h: the state of `tgc tune`, which the verb, its lock file (tune_lock.c) and its report (tune_report.c) share. */
+/* tuning.h: the state of `tgc tune`, which the verb, its lock file (tune_keep.c) and its report (tune_report.c) share. */
 #ifndef TGC_TUNING_H
 #define TGC_TUNING_H
+#include "final_check.h"
 #include "graph_choices.h"
 #include <signal.h>
 
@@ -21,13 +22,20 @@ typedef struct Tuning {
   Lock chosen;             /* for lock files: the decisions */
   Validation *validation; /* NULL: not requested */
   Validated model;
+  double end;              /* when --time is over, in ms by clock_ms. races.end is earlier: the last comparison follows it */
+  FinalCheck final;
+  const char *kept_lock;   /* path of the lock file that tune_check has made; NULL: none, or its decisions are not kept */
+  const Plan *kept_plan;   /* the plan that this lock file gives */
 } Tuning;
 
-/* ---- tune_lock.c ---- */
+/* ---- tune_keep.c ---- */
 /* Writes the best schedule of every measured nest and the decisions that are kept into the model's lock file, and returns its path;
  * NULL: there is no lock file. If the model's folder is not writable, warns that schedules are in the store only. complete: adds
  * all other schedules and decisions of the model. */
 const char *tune_write_lock(Tuning *u, bool complete);
+/* Compares the bundle of all that is kept with the untuned one. If it is not surely faster, drops all schedules and decisions, also
+ * from the store. Must be called after validate_survey. Returns an exit code. */
+int tune_check(Ctx *c, Tuning *u);
 /* Stores the decisions with which the schedules were validated, where passes would decide otherwise */
 void tune_store_validated(Ctx *c, const Tuning *u);
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #define MOST_BUILD 0.5 /* share of the time that is left; if a build may take more, the model is not built */
+#define FINAL_MOST 0.3 /* share of --time; the last comparison gets at most so much before the end */
 enum { SECONDS = 60, BEAM = 4, KEEP = 64, DEVICE_KEEP = 24, JOB_KEEP = 16 };
 #define CC_SECONDS        10.0
 #define CANDIDATE_SECONDS 5.0 /* one run of a candidate whose best time is not known yet */
@@ -233,12 +234,15 @@ static void run(Ctx *c, void *arg) {
   find_goals(c, u, whole);
   if (whole) survey(c, u);
   int code = 0;
+  if (whole) u->races.end -= fmin(final_seconds(c, &u->races), FINAL_MOST * seconds) * 1e3;
   if (whole) code = search_and_test(c, u);
   else search_to_end(u);
   if (u->shown) progress_show(u->o, NULL, -1, 0);
   c->file = NULL;
   if (log) write_log(c, t->store, log);
   if (u->untested) drop_untested(c, u);
+  u->races.end = u->end;
+  if (whole && !code && !u->signal) code = tune_check(c, u);
   if (u->model.kept && !u->signal) tune_store_validated(c, u);
   const char *lock = tune_write_lock(u, !u->signal);
   c->file = NULL;
@@ -347,6 +351,7 @@ int verb_tune(Ctx *c, const Options *o) {
   u.races = (Races){
     .o = &plain, .target = target, .begin = u.start * 1e3, .end = (u.start + seconds) * 1e3, .plan = (clock_ms() - begin) * 1e-3
   };
+  u.end = u.races.end;
   t->beam = o->beam ? (int)o->beam : BEAM;
   t->trials = job ? 0 : o->trials;
   refuse_range(c, o, p->in->backend);
