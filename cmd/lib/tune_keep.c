@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tune_keep.c: what `tgc tune` keeps: its lock file, and the decisions that its schedules need in the store. At last all that is kept
- * is compared with the untuned bundle. If it is not surely faster, nothing is kept. */
+/* tune_keep.c: what `tgc tune` keeps: its lock file, and the decisions that its schedules need in the store. At last all that is
+ * kept is compared with the untuned bundle. If it is not surely faster, nothing is kept. */
 #include "tuning.h"
 #include "../../compiler/cost/tunable.h"
 #include <string.h>
@@ -64,7 +64,9 @@ static Place decisions_place(Ctx *c, const Tuning *u) {
   return place_for(c, &u->t.place, decisions_wanted(c, u->o, u->races.target));
 }
 
-static const Decision *decisions_in(Ctx *c, const char *lock, size_t *n) { return decisions_given(lock_read(c, lock)->decisions, n); }
+static const Decision *decisions_in(Ctx *c, const char *lock, size_t *n) {
+  return decisions_given(lock_read(c, lock)->decisions, n);
+}
 
 /* Schedules cost less than those that they replace, so passes might decide otherwise. Stores the decisions with which the
  * schedules were validated, where they would. */
@@ -169,7 +171,8 @@ static void drop_all(Tuning *u, const Plan *untuned) {
 
 int tune_check(Ctx *c, Tuning *u) {
   Races *r = &u->races;
-  const char *kept = arena_printf(&c->model, "%s/kept.tgc-lock", r->scratch), *plain = arena_printf(&c->model, "%s/plain.tgc-lock", r->scratch);
+  const char *kept = arena_printf(&c->model, "%s/kept.tgc-lock", r->scratch);
+  const char *plain = arena_printf(&c->model, "%s/plain.tgc-lock", r->scratch);
   const double late = tunable(c, tune_late) * (u->end - r->begin);
   if (!keeps_any(u)) return 0;
   u->kept_plan = put_complete(c, u, kept);
