@@ -513,6 +513,8 @@ bool is_bundle(const char *path);                    /* whether the path is a fo
 void weights_check(Ctx *c, const char *dir, const Interface *f);
 json_t *manifest_read(Ctx *c, const char *dir);      /* fails if manifest.json is missing or not JSON; the caller releases the
                                                         result */
+/* Whether the files of two bundles have equal digests. The manifests themselves may differ. */
+bool bundles_equal(Ctx *c, const char *x, const char *y);
 /* Warns about each file in dir that is missing or was changed, according to the digests in the manifest. */
 void files_compare(Ctx *c, const char *dir);
 /* Returns a text about the first file that is missing or was changed, and sets *code to the exit code for this case. Returns NULL

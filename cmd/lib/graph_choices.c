@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIVES = 4, MANY_LIVES = 12, LEAST_LIVES = 3, FIRST_LIVES = 2, MOST_SIDES = 10, TRIES = 2 };
+enum { LIVES = 4, MANY_LIVES = 24, LEAST_LIVES = 3, FIRST_LIVES = 2, MOST_SIDES = 10, TRIES = 2 };
 
 /* from: an answer, of which '*' stands for any characters; to: the other answer. If `to` is NULL, `tunable` (tunable.h) makes the
  * pass's cost model give other answers. gain: the share of the kernels' time that the row may save, an estimate that orders the

@@ -203,6 +203,15 @@ json_t *manifest_read(Ctx *c, const char *dir) {
   return all;
 }
 
+bool bundles_equal(Ctx *c, const char *x, const char *y) {
+  json_t *a = manifest_read(c, x), *b = manifest_read(c, y);
+  const json_t *of_a = json_object_get(a, "files"), *of_b = json_object_get(b, "files");
+  const bool equal = of_a && json_equal(of_a, of_b);
+  json_decref(a);
+  json_decref(b);
+  return equal;
+}
+
 /* Gives a text for each file that is not as the manifest says, until `with` wants no more. */
 static void files_each(Ctx *c, const char *dir, bool (*with)(Ctx *c, void *arg, const char *text, int code), void *arg) {
   json_t *all = manifest_read(c, dir);

@@ -9,10 +9,11 @@
 #include <stdarg.h>
 #include <string.h>
 
-static const double BLOCK_SECONDS = 0.02;
+/* seconds of a block. Runs of small models vary less than their processes, so that their blocks are shorter */
+static const double BLOCK_SECONDS = 0.02, BLOCK_LEAST = 0.004;
 enum { AGAIN = 2 }; /* how often an undecided comparison goes on */
-/* blocks of each process; runs of a block; runs of each process, and the most time for these, in times of its share */
-enum { ROUNDS_LEAST = 2, BLOCK_RUNS = 1000, RUNS_LEAST = 8, SHARES_MOST = 3 };
+/* blocks of each process; most runs of a block, and those that are enough; runs of each process, and the most time for these, in times of its share */
+enum { ROUNDS_LEAST = 2, BLOCK_RUNS = 1000, BLOCK_ENOUGH = 64, RUNS_LEAST = 8, SHARES_MOST = 3 };
 static const double QUANTILE = 0.1;
 static const double LONGER = 1.3; /* times the run time of a side that many processes may take */
 
@@ -48,17 +49,17 @@ static void open_runs(Ctx *c, Races *r, Side *x, const Plan *p) {
   }
 }
 
-Side side_open(Ctx *c, Races *r, const Plan *p) {
+/* begin: when the bundle began to be written, by clock_ms */
+static Side open_at(Ctx *c, Races *r, const Plan *p, const char *dir, double begin) {
   const size_t n = p->kernels.n;
-  const double begin = clock_ms();
   const bool device = p->in->backend->device;
-  Side x = { .dir = plan_put(c, r->o, p, r->scratch) };
+  Side x = { .dir = dir };
   const double put = clock_ms();
   x.f = interface_read(c, r->o, x.dir);
   times_open(c, &x, n);
   if (device) x.stamps.kernel = kernel_of_launches(p, &x.stamps.launches);
   if (!r->in) r->in = inputs_of(c, r, p, NULL);
-  x.so = side_build(c, r, x.dir, &x.f, device ? NULL : hooks_write(c, r->scratch, (int)n + 1));
+  x.so = side_build(c, r, x.dir, &x.f, device || r->bare ? NULL : hooks_write(c, r->scratch, (int)n + 1));
   const double built = clock_ms();
   open_runs(c, r, &x, p);
   r->build = (built - begin) * 1e-3;
@@ -69,6 +70,13 @@ Side side_open(Ctx *c, Races *r, const Plan *p) {
   races_note(r, "the model, %zu kernels, was built in %.2f s", n, (built - begin) * 1e-3);
   return x;
 }
+
+Side side_open(Ctx *c, Races *r, const Plan *p) {
+  const double begin = clock_ms();
+  return open_at(c, r, p, plan_put(c, r->o, p, r->scratch), begin);
+}
+
+Side side_open_at(Ctx *c, Races *r, const Plan *p, const char *dir) { return open_at(c, r, p, dir, clock_ms()); }
 
 void side_close(Side *x) {
   if (!x->kernels) return;
@@ -83,9 +91,13 @@ void side_close(Side *x) {
   *x = (Side){ 0 };
 }
 
+static double block_seconds(const Side *x) {
+  return x->runs.n ? fmax(BLOCK_LEAST, fmin(BLOCK_SECONDS, BLOCK_ENOUGH * 1e-3 * x->runs.p[x->runs.n - 1])) : BLOCK_SECONDS;
+}
+
 static void block(Ctx *c, Side *x) {
   const size_t before = x->runs.n;
-  worker_block(c, &x->worker, BLOCK_SECONDS, BLOCK_RUNS, &x->runs);
+  worker_block(c, &x->worker, block_seconds(x), BLOCK_RUNS, &x->runs);
   for (size_t r = before; r < x->runs.n; r++) {
     const double *at = x->stamps.at + x->stamped++ % BLOCK_RUNS * (size_t)x->stamps.n;
     for (int k = 0; k + 1 < x->stamps.n; k++) VEC_PUSH(&x->kernels[k], at[k + 1] - at[k]);
@@ -182,7 +194,10 @@ double sides_seconds(const Races *r, int n, int lives, int most) {
   return n * lives * fmax(r->seconds / most, timed_runs(r) * r->life);
 }
 
-int sides_lives(const Races *r, int few, int many) { return r->life > 0 && many * r->life <= LONGER * r->seconds ? many : few; }
+int sides_lives(const Races *r, int few, int many) {
+  const double fit = r->life > 0 ? LONGER * r->seconds / r->life : 0;
+  return (int)fmax(few, fmin(many, fit));
+}
 
 double races_left(const Races *r) { return (r->end - clock_ms()) * 1e-3; }
 

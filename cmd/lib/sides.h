@@ -45,6 +45,7 @@ struct Races {             /* data that all comparisons share, and estimates of 
                               files of earlier builds again */
   double quickest;         /* estimate in seconds for a call of side_open that has no new kernels: the least time of a call */
   bool again;              /* side_open was called before */
+  bool bare;               /* side_open builds without hooks, so the times of kernels are not known */
 };
 /* One measurement is one call of sides_measure or sides_go_on. The measurement gives each side at least `least` and at most
  * `most` lives. The lives of all sides begin together and end together. end: a time in ms by clock_ms. After `least` lives of
@@ -55,6 +56,7 @@ typedef struct Lives {
 } Lives;
 
 Side side_open(Ctx *c, Races *r, const Plan *p); /* writes the bundle of p, and builds this bundle */
+Side side_open_at(Ctx *c, Races *r, const Plan *p, const char *dir); /* builds the bundle of p, which is in dir already */
 void side_close(Side *x);                        /* ends the side's process and frees its memory */
 /* Drops the earlier times of the n sides, and measures the sides anew. threads: number of threads that share each run */
 void sides_measure(Ctx *c, Races *r, Side *const *side, int n, Lives lives, int threads);
@@ -62,8 +64,8 @@ void sides_measure(Ctx *c, Races *r, Side *const *side, int n, Lives lives, int 
 void sides_go_on(Ctx *c, Races *r, Side *const *side, int n, Lives lives, int threads);
 /* Estimates how many seconds n sides need for `lives` lives each. most: Lives.most of the measurement */
 double sides_seconds(const Races *r, int n, int lives, int most);
-/* Returns the number of lives of a side for one measurement. The result is `many` if Races.seconds suffices for so many lives,
- * else `few`. */
+/* Returns the number of lives of a side for one measurement: as many as Races.seconds suffices for, but at least `few` and at most
+ * `many` */
 int sides_lives(const Races *r, int few, int many);
 double races_left(const Races *r);               /* seconds until r->end */
 /* With -v, prints the seconds since r->begin, and the text of fmt, on stderr */

@@ -23,7 +23,7 @@
 
 /* processes of a side: after the search, then those of a small model, at least, before the search, on a device. Models built from
  * remaining schedules; how often an undecided comparison goes on */
-enum { LIVES = 8, MOST_LIVES = 16, LEAST_LIVES = 4, FIRST_LIVES = 2, DEVICE_LIVES = 3, TRIES = 3, AGAIN = 2 };
+enum { LIVES = 8, MOST_LIVES = 32, LEAST_LIVES = 4, FIRST_LIVES = 2, DEVICE_LIVES = 3, TRIES = 3, AGAIN = 2 };
 
 static const int chunk_counts[] = { 1, 2, 4, 8, 24 };
 enum { SIDES = 3 + sizeof chunk_counts / sizeof *chunk_counts }; /* none, as found, each number of chunks, the choice */

@@ -68,20 +68,10 @@ static void start_ort(Ctx *c, Bench *b) {
   VEC_FREE(&argv);
 }
 
-/* Whether the digests of two bundles' files are equal */
-static bool same_files(Ctx *c, const char *x, const char *y) {
-  json_t *a = manifest_read(c, x), *b = manifest_read(c, y);
-  const json_t *of_a = json_object_get(a, "files"), *of_b = json_object_get(b, "files");
-  const bool same = of_a && json_equal(of_a, of_b);
-  json_decref(a);
-  json_decref(b);
-  return same;
-}
-
 static void start_untuned(Ctx *c, Bench *b) {
   const char *dir = b->untuned_dir = plan_put(c, b->o, b->untuned, b->scratch);
   b->untuned_f = interface_read(c, b->o, dir);
-  b->same = same_files(c, b->dir, dir);
+  b->same = bundles_equal(c, b->dir, dir);
   b->untuned_so = bundle_build(c, b->o, dir, dir, &b->untuned_f, NULL);
   b->plain = &b->side[b->sides++];
   worker_model(c, &b->plain->worker, dir, b->untuned_so, &b->untuned_f, b->threads, b->in, NULL);

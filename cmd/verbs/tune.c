@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tune.c: tgc tune: searches schedules for the kernels of a model on this machine's CPU or one of its devices. Results go to
  * the store, and to a lock file beside the model. */
-#include "../lib/graph_choices.h"
+#include "../lib/tuning.h"
 #include <math.h>
 #include <sched.h>
 #include <signal.h>
@@ -10,27 +10,10 @@
 #include <unistd.h>
 
 #define MOST_BUILD 0.5 /* share of the time that is left; if a build may take more, the model is not built */
+#define FINAL_MOST 0.3 /* share of --time; the last comparison gets at most so much before the end */
 enum { SECONDS = 60, BEAM = 4, KEEP = 64, DEVICE_KEEP = 24, JOB_KEEP = 16 };
 #define CC_SECONDS        10.0
 #define CANDIDATE_SECONDS 5.0 /* one run of a candidate whose best time is not known yet */
-
-typedef struct Tuning {
-  Tuner t;
-  const Options *o, *plain; /* plain: for plans without schedules and decisions of the store or of a lock file */
-  const Plan *plan;        /* with the heuristic's schedules */
-  double start;
-  Races races;             /* common data of the runs of the whole model */
-  double planned;          /* CPU seconds of the plan */
-  double searched, worked; /* seconds of the search; CPU seconds of all its processes */
-  bool untested;           /* there is no time to test schedules in the whole model */
-  int signal; /* the signal that asked to stop; 0: none */
-  sigset_t signals; /* signal mask without tune, which handles the first signal itself */
-  bool shown;
-  GraphChoices choices;    /* decisions of passes */
-  Lock chosen;             /* for lock files: the decisions */
-  Validation *validation; /* NULL: not requested */
-  Validated model;
-} Tuning;
 
 /* The first signal stops the search in order. After it, a second one ends the program at once. */
 static int interrupted(void *arg) {
@@ -102,243 +85,6 @@ static void wrong(void *arg, const Goal *g, const char *opts, const char *why) {
 }
 
 /* ---- results ---- */
-static void print_goals(Ctx *c, const Tuning *u) {
-  const Tuner *t = &u->t;
-  double total = tune_total(t, false);
-  Table table = { c, u->o, "<>>>><", .headed = true };
-  for (size_t i = 0; i < t->goals.n; i++) {
-    const Goal *g = &t->goals.p[i];
-    if (!g->measured || (g->count * g->best_us < 0.01 * total && !u->o->verbose)) continue;
-    if (!table.cells.n) table_row(&table, "nest", "uses", "share", "time", "before", "schedule");
-    table_row(&table, arena_printf(&c->model, "%.16s", g->key), arena_printf(&c->model, "%d", g->count),
-              arena_printf(&c->model, "%.1f %%", 100 * g->count * g->best_us / total), time_text(c, g->best_us / 1e3),
-              time_text(c, g->base_us / 1e3), arena_printf(&c->model, "%s%s", g->best, g->done ? "" : " ..."));
-  }
-  table_print(&table);
-}
-
-static json_t *goals_json(const Tuner *t) {
-  json_t *j = json_array();
-  for (size_t i = 0; i < t->goals.n; i++) {
-    const Goal *g = &t->goals.p[i];
-    json_array_append_new(j, json_pack("{s:s, s:i, s:s, s:f, s:s, s:f, s:b, s:b}", "key", g->key, "count", g->count, "base_opts",
-                                       g->base, "base_us", g->base_us, "opts", g->best, "us", g->best_us, "measured", g->measured,
-                                       "done", g->done));
-  }
-  return j;
-}
-
-static void print_rate(const Tuning *u) {
-  static const char *const names[SPENT_KINDS] = { "lowering", "compiling", "timing", "checking" };
-  const Tuner *t = &u->t;
-  double rest = u->worked;
-  Sb s = { 0 };
-  if (!t->tried || u->worked <= 0 || u->searched <= 0) return;
-  sb_printf(&s, "%.0f candidates a second, %.0f a CPU second:", (double)t->tried / u->searched, (double)t->tried / u->worked);
-  for (int i = 0; i < SPENT_KINDS; i++) {
-    sb_printf(&s, " %s %.0f %%,", names[i], 100 * t->lab.spent[i] / u->worked);
-    rest -= t->lab.spent[i];
-  }
-  sb_printf(&s, " the rest %.0f %%", 100 * fmax(rest, 0) / u->worked);
-  if (t->lab.screen)
-    sb_printf(&s, "; %s timed all of them, %s the best %lld", t->lab.screen->name, t->lab.backend->name,
-              (long long)(t->tried - t->left_out));
-  print_words(s.p, 2, -1, terminal_width(stdout));
-  sb_free(&s);
-}
-
-typedef struct KernelKind { const char *name; int nests; int64_t tried; double worked; } KernelKind; /* worked: CPU seconds */
-
-/* The op of the nest's first reduction, else of its result, from the name of its node: "node 4 'conv1' (Conv, opset 17)" */
-static const char *kind_of(Ctx *c, const Tuner *t, const Goal *g) {
-  const IR *ir = t->lab.ir;
-  Refs all = { 0 };
-  ir_toposort(ir, &g->nest, 1, &all);
-  Ref of = nest_body(node(ir, g->nest));
-  for (size_t i = all.n; i-- > 0;)
-    if (node(ir, all.p[i])->op == OP_RED) of = all.p[i];
-  VEC_FREE(&all);
-  const char *text = ir->origins.p[node(ir, of)->origin].text, *open = text ? strrchr(text, '(') : NULL;
-  return open ? arena_printf(&c->model, "%.*s", (int)strcspn(open + 1, ",)"), open + 1) : "other";
-}
-
-/* Candidates in each CPU second, for each kind of kernel */
-static void print_kinds(Ctx *c, const Tuning *u) {
-  const Tuner *t = &u->t;
-  Table table = { c, u->o, "<>>>>", .headed = true };
-  VEC(KernelKind) all = { 0 };
-  for (size_t i = 0; i < t->goals.n; i++) {
-    const Goal *g = &t->goals.p[i];
-    const char *name = g->tried ? kind_of(c, t, g) : "";
-    size_t k = 0;
-    while (k < all.n && strcmp(all.p[k].name, name)) k++;
-    if (g->tried && k == all.n) VEC_PUSH(&all, ((KernelKind){ .name = name }));
-    if (g->tried) all.p[k].nests++, all.p[k].tried += g->tried, all.p[k].worked += g->worked;
-  }
-  for (size_t k = 0; k < all.n; k++) {
-    const KernelKind *x = &all.p[k];
-    if (!k) table_row(&table, "kind", "nests", "candidates", "CPU s", "a CPU second");
-    table_row(&table, x->name, arena_printf(&c->model, "%d", x->nests), arena_printf(&c->model, "%lld", (long long)x->tried),
-              arena_printf(&c->model, "%.1f", x->worked),
-              arena_printf(&c->model, "%.0f", (double)x->tried / fmax(x->worked, 1e-3)));
-  }
-  VEC_FREE(&all);
-  table_print(&table);
-}
-
-static void print_check(Ctx *c, const Tuning *u, const ValidatedAt *x) {
-  if (u->t.lab.backend->driver) printf("the model on the device");
-  else printf("the model, %d thread%s", x->threads, x->threads > 1 ? "s" : "");
-  printf(": tuned %s, untuned %s", time_text(c, x->tuned), time_text(c, x->untuned));
-  if (x->high > x->low) printf(" (%.3f to %.3f times)", x->low, x->high);
-}
-
-static void print_sum(Ctx *c, const Tuner *t) {
-  printf("sum of kernels: %s, was %s\n", time_text(c, tune_total(t, false) / 1e3), time_text(c, tune_total(t, true) / 1e3));
-}
-
-static void print_choices(Ctx *c, const Tuning *u) {
-  const GraphChoices *g = &u->choices;
-  printf("%s of passes tried in %s of the model: changed %d", count_noun(&c->model, g->tried, "decision"),
-         count_noun(&c->model, g->sides, "variant"), g->kept);
-  if (g->kept) printf("; the model %s, was %s", time_text(c, g->with), time_text(c, g->without));
-  putchar('\n');
-}
-
-static void report(Tuning *u, const char *lock) {
-  const Tuner *t = &u->t;
-  Ctx *c = t->lab.ctx;
-  const Validated *m = &u->model;
-  int open = 0;
-  double seconds = tune_clock() - u->start;
-  for (size_t i = 0; i < t->goals.n; i++) open += !t->goals.p[i].done;
-  if (u->o->json) {
-    json_t *j = json_report("tune", u->o->model);
-    json_object_update_new(j, json_pack("{s:s, s:s, s:f, s:f, s:I, s:I, s:f, s:f, s:b, s:o}", "isa", t->lab.target->isa, "place",
-                                        t->place.text, "seconds", seconds, "busy_seconds", u->worked, "candidates",
-                                        (json_int_t)t->tried, "failed", (json_int_t)t->failed, "base_us", tune_total(t, true),
-                                        "us", tune_total(t, false), "partial", open > 0, "nests", goals_json(t)));
-    if (u->choices.sides)
-      json_object_set_new(j, "decisions", json_pack("{s:i, s:i, s:i}", "variants", u->choices.sides, "tried", u->choices.tried,
-                                                    "changed", u->choices.kept));
-    if (m->done)
-      json_object_set_new(j, "model_check",
-                          json_pack("{s:i, s:f, s:f, s:f, s:o, s:i, s:i}", "threads", m->at.threads, "untuned_ms", m->at.untuned,
-                                    "tuned_ms", m->at.tuned, "low", m->at.low, "high", json_number(m->at.high), "kept", m->kept,
-                                    "found", m->found));
-    if (m->other.threads)
-      json_object_set_new(
-          j, "other_check",
-          json_pack("{s:i, s:f, s:f, s:f, s:o}", "threads", m->other.threads, "untuned_ms", m->other.untuned, "tuned_ms",
-                    m->other.tuned, "low", m->other.low, "high", json_number(m->other.high)));
-    json_print(j);
-    return;
-  }
-  print_goals(c, u);
-  printf("%s, %d still open; %s in %.1f s, of which %lld failed\n", count_noun(&c->model, (int64_t)t->goals.n, "nest"), open,
-         count_noun(&c->model, t->tried, "candidate"), seconds, (long long)t->failed);
-  print_rate(u);
-  if (u->o->verbose) print_kinds(c, u);
-  if (u->choices.sides) print_choices(c, u);
-  print_sum(c, t);
-  if (m->done) {
-    print_check(c, u, &m->at);
-    printf("; kept %d of %s\n", m->kept, count_noun(&c->model, m->found, "schedule"));
-  }
-  if (m->other.threads) print_check(c, u, &m->other), putchar('\n');
-  if (lock) printf("schedules: %s\n", lock);
-}
-
-static bool is_validated_kernel(const Kernel *x, const Kernel *y) {
-  bool same = x->nests.n == y->nests.n && x->chunks == y->chunks;
-  for (size_t i = 0; i < x->nests.n && same; i++)
-    same = !strcmp(x->nests.p[i].key, y->nests.p[i].key) && !strcmp(x->nests.p[i].opts, y->nests.p[i].opts);
-  return same;
-}
-
-/* With -v: whether `tgc compile` makes the kernels that were validated, from the lock file. p: the plan that it makes */
-static void compare_plans(const Tuning *u, const Plan *p) {
-  const Plan *v = u->model.plan;
-  size_t same = 0;
-  if (!u->o->verbose || !v) return;
-  for (size_t k = 0; k < p->kernels.n && k < v->kernels.n; k++) same += is_validated_kernel(&p->kernels.p[k], &v->kernels.p[k]);
-  if (p->kernels.n != v->kernels.n) same = 0;
-  fprintf(stderr, "the lock file gives %zu of %zu kernels that were validated\n", same, v->kernels.n);
-}
-
-/* Adds the model's other schedules and all decisions to the lock file. Returns the plan for it. */
-static const Plan *complete_lock(Ctx *c, const Tuning *u, const char *path) {
-  Options o = *u->o;
-  o.schedule = o.lock = path;
-  o.no_store = o.quiet = true;
-  const bool quiet = c->quiet;
-  c->quiet = true; /* a decision may leave nothing to decide for another one */
-  const Plan *p = plan_of(&o, load_graph(c, &o, NULL), u->races.target, NULL);
-  c->quiet = quiet;
-  c->file = NULL;
-  return p;
-}
-
-/* Adds the best schedule of every measured nest, and writes the lock file. */
-static void put_schedules(Ctx *c, const Tuning *u, Lock *l) {
-  for (size_t i = 0; i < u->t.goals.n; i++) {
-    const Goal *g = &u->t.goals.p[i];
-    if (!g->measured && !strcmp(g->best, g->base)) continue;
-    const char *times = goal_times(&u->t, g);
-    LockLine x = { .opts = g->best, .micros = g->best_us, .partial = !g->done, .note = u->t.place.text };
-    if (times) x.note = arena_printf(&c->model, "%s; %s", times, u->t.place.text);
-    memcpy(x.key, g->key, sizeof x.key);
-    VEC_PUSH(&l->lines, x);
-  }
-  lock_write(c, l, l->path);
-}
-
-static const char *value_in(const Decision *d, size_t n, const Decision *like) {
-  for (size_t i = 0; i < n; i++)
-    if (!strcmp(d[i].pass, like->pass) && !strcmp(d[i].key, like->key)) return d[i].value;
-  return "";
-}
-
-/* Schedules cost less than those that they replace, so passes might decide otherwise. Stores the decisions with which the
- * schedules were validated, where they would. */
-static void store_validated(Ctx *c, const Tuning *u) {
-  const Validated *v = &u->model;
-  Lock l = u->chosen;
-  size_t n;
-  l.path = arena_printf(&c->model, "%s/free.tgc-lock", u->t.lab.scratch);
-  put_schedules(c, u, &l);
-  VEC_FREE(&l.lines);
-  complete_lock(c, u, l.path);
-  const Decision *other = decisions_given(lock_read(c, l.path)->decisions, &n);
-  const Place place = place_for(c, &u->t.place, decisions_wanted(c, u->o, u->races.target));
-  store_begin(u->t.store, true);
-  for (size_t i = 0; i < v->ndecisions; i++)
-    if (strcmp(value_in(other, n, &v->decision[i]), v->decision[i].value))
-      store_put_decision(u->t.store, &place, &v->decision[i]);
-  store_commit(u->t.store);
-}
-
-/* Writes the best schedule of every measured nest. If the model's folder is not writable, schedules are in the store only. If
- * the search was interrupted, the lock file has only these; else it is completed. */
-static const char *write_lock(Tuning *u, bool complete) {
-  const Tuner *t = &u->t;
-  Ctx *c = t->lab.ctx;
-  Lock l = u->chosen;
-  if (u->model.kept) l.chosen = u->model.decision, l.nchosen = u->model.ndecisions;
-  l.path = u->o->out ? u->o->out : arena_printf(&c->model, "%s.tgc-lock", u->o->model);
-  const char *slash = strrchr(l.path, '/'), *folder = slash ? arena_str(&c->model, l.path, (size_t)(slash - l.path + 1)) : ".";
-  if (u->o->out && !strcmp(u->o->out, "none")) return NULL;
-  int lines = 0;
-  for (size_t i = 0; i < t->goals.n; i++) lines += t->goals.p[i].measured || strcmp(t->goals.p[i].best, t->goals.p[i].base);
-  const bool skip = (!lines && !l.nchosen) || (!u->o->out && access(folder, W_OK));
-  if (skip && lines)
-    warn_at(c, (Pos){ 0 }, "'%s' cannot be written; the schedules are in the store only (-o names another file)", l.path);
-  if (!skip) put_schedules(c, u, &l);
-  VEC_FREE(&l.lines);
-  if (!skip && complete) compare_plans(u, complete_lock(c, u, l.path));
-  return skip ? NULL : l.path;
-}
-
 static void write_log(Ctx *c, Store *s, const char *path) {
   Sb text = { 0 };
   store_export(s, &text);
@@ -454,7 +200,7 @@ static int search_and_test(Ctx *c, Tuning *u) {
       search(u);
     }
     if (u->signal || u->t.lab.gone) break;
-    if (!again) write_lock(u, false); /* in case that the test is ended */
+    if (!again) tune_write_lock(u, false); /* in case that the test is ended */
     code = validate_model(c, u->validation);
     if (over(u)) break;
   }
@@ -488,16 +234,19 @@ static void run(Ctx *c, void *arg) {
   find_goals(c, u, whole);
   if (whole) survey(c, u);
   int code = 0;
+  if (whole) u->races.end -= fmin(final_seconds(c, &u->races), FINAL_MOST * seconds) * 1e3;
   if (whole) code = search_and_test(c, u);
   else search_to_end(u);
   if (u->shown) progress_show(u->o, NULL, -1, 0);
   c->file = NULL;
   if (log) write_log(c, t->store, log);
   if (u->untested) drop_untested(c, u);
-  if (u->model.kept && !u->signal) store_validated(c, u);
-  const char *lock = write_lock(u, !u->signal);
+  u->races.end = u->end;
+  if (whole && !code && !u->signal) code = tune_check(c, u);
+  if (u->model.kept && !u->signal) tune_store_validated(c, u);
+  const char *lock = tune_write_lock(u, !u->signal);
   c->file = NULL;
-  report(u, lock);
+  tune_report(u, lock);
   if (code) fail(c, code, "the schedules could not be tested in the whole model");
   if (t->lab.gone) fail(c, EX_MISSING, "the search has ended early: %s; measurements so far are kept", t->lab.gone);
   if (u->signal) fail(c, EX_SIGNAL + u->signal, "interrupted; measurements so far are kept");
@@ -529,38 +278,6 @@ static const char *import_command(Ctx *c, const Options *o) {
   return plain ? text : "tgc tune MODEL --import=log, with the other options that --job had";
 }
 
-static void report_job(Ctx *c, const Tuning *u, const Imported *m, const JobSize *size, const char *lock) {
-  const Tuner *t = &u->t;
-  const Options *o = u->o;
-  if (o->json) {
-    json_t *j = json_report("tune", o->model);
-    json_object_set_new(j, "isa", json_string(t->lab.target->isa));
-    if (o->import)
-      json_object_update_new(j, json_pack("{s:s, s:I, s:I, s:I, s:f, s:f, s:o}", "place", t->place.text, "candidates",
-                                          (json_int_t)m->trials, "failed", (json_int_t)m->failed, "left_out",
-                                          (json_int_t)m->wrong, "base_us", tune_total(t, true), "us", tune_total(t, false), "nests",
-                                          goals_json(t)));
-    if (o->job)
-      json_object_set_new(j, "job", json_pack("{s:s, s:i, s:i}", "folder", o->job, "nests", size->nests, "no_time", size->left));
-    json_print(j);
-    return;
-  }
-  if (o->import) {
-    print_goals(c, u);
-    printf("%s: %s measured, %lld failed, %s left out\n", o->import, count_noun(&c->model, m->trials, "candidate"),
-           (long long)m->failed, count_noun(&c->model, m->wrong, "line"));
-    printf("place: %s\n", t->place.text);
-    print_sum(c, t);
-    if (lock) printf("schedules: %s\n", lock);
-  }
-  if (o->job && !size->nests) printf("nothing %s to try, so there is no job\n", size->left ? "was found in time" : "is left");
-  else if (o->job)
-    printf("job: %s, candidates for %s; build and run it on the other machine: make -C %s run\n", o->job,
-           count_noun(&c->model, size->nests, "nest"), o->job);
-  if (o->job && size->left)
-    printf("there was no time for %s (--time allows more)\n", count_noun(&c->model, size->left, "nest"));
-}
-
 static void run_job(Ctx *c, void *arg) {
   Tuning *u = arg;
   Tuner *t = &u->t;
@@ -577,13 +294,13 @@ static void run_job(Ctx *c, void *arg) {
   tune_goals(t, u->plan);
   if (o->import) {
     tune_imported(t);
-    lock = write_lock(u, true);
+    lock = tune_write_lock(u, true);
     c->file = NULL;
   }
   if (o->job)
     size = job_write(t, &(JobOptions){ .dir = o->job, .command = import_command(c, o) });
   if (u->signal) fail(c, EX_SIGNAL + u->signal, "interrupted; there is no job");
-  report_job(c, u, &imported, &size, lock);
+  tune_report_job(c, u, &imported, &size, lock);
 }
 
 /* A backend that compiles in this process, if the bundle's backend does not. */
@@ -634,6 +351,7 @@ int verb_tune(Ctx *c, const Options *o) {
   u.races = (Races){
     .o = &plain, .target = target, .begin = u.start * 1e3, .end = (u.start + seconds) * 1e3, .plan = (clock_ms() - begin) * 1e-3
   };
+  u.end = u.races.end;
   t->beam = o->beam ? (int)o->beam : BEAM;
   t->trials = job ? 0 : o->trials;
   refuse_range(c, o, p->in->backend);

@@ -27,7 +27,7 @@ Paired paired_of(const double *log_ratio, size_t n) {
 /* Yuen's interval (Biometrika 61, 1974): the mean leaves out `cut` pairs at each end, and the variance takes the next ones in
  * their place. Its degrees of freedom are those of the pairs that are left. */
 Paired paired_trimmed(const double *log_ratio, size_t n) {
-  enum { LEAST = 6, PART = 8, MOST = 64 };
+  enum { LEAST = 6, PART = 8, MOST = 256 };
   const size_t cut = n > PART ? n / PART : 1, left = n - 2 * cut;
   double s[MOST], sum = 0, squares = 0, all = 0;
   if (n < LEAST || n > MOST) return paired_of(log_ratio, n);

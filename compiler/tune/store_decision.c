@@ -39,6 +39,13 @@ bool store_put_decision(Store *s, const Place *p, const Decision *d) {
   return done;
 }
 
+bool store_drop_decision(Store *s, const Place *p, const char *pass, const char *key) {
+  sqlite3_stmt *q = prepared(s, "DELETE FROM decision WHERE place = ?1 AND pass = ?2 AND key = ?3", p, pass, key);
+  const bool done = q && sqlite3_step(q) == SQLITE_DONE;
+  sqlite3_finalize(q);
+  return done;
+}
+
 /* ---- as a source of decisions ---- */
 typedef struct Source {
   DecisionSource source;   /* first member */

@@ -86,7 +86,7 @@ const char *cpu_identity(Arena *a);                  /* this CPU in words: name,
  * n is 0 or 1. */
 typedef struct Paired { double ratio, low, high; size_t n; } Paired;
 Paired paired_of(const double *log_ratio, size_t n); /* log_ratio: the natural logarithm of the ratio of each pair */
-/* As paired_of, but one disturbed process has little influence on the result. If n is 6 to 64, leaves out the k pairs with the
+/* As paired_of, but one disturbed process has little influence on the result. If n is 6 to 256, leaves out the k pairs with the
  * least ratios and the k pairs with the greatest ratios. k is n / 8, but at least 1 */
 Paired paired_trimmed(const double *log_ratio, size_t n);
 
@@ -235,6 +235,7 @@ ScheduleSource *store_source(Store *s, const Backend *b, const char *device);
  * if s is NULL. */
 const char *store_decision(Ctx *c, Store *s, const Place *p, const char *pass, const char *key);
 bool store_put_decision(Store *s, const Place *p, const Decision *d); /* returns false if the store cannot be written */
+bool store_drop_decision(Store *s, const Place *p, const char *pass, const char *key); /* the same; removes the decision */
 /* Returns the store as a source of decisions; NULL if s is NULL, the store has no decisions, or b has a driver. The source calls
  * place_find when a pass asks for the first time. wanted: as in place_for */
 DecisionSource *store_decisions(Ctx *c, Store *s, const Backend *b, const char *wanted);

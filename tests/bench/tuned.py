@@ -31,7 +31,7 @@ def changed(lock, name, model):
     def of(*args):
         report = json.loads(bench.run(bench.TGC, "inspect", model, "--json", "-q", *args, *bench.compiled(name)))
         return {n["key"]: n["opts"] for k in report["kernels"] for n in k["nests"]}
-    tuned, plain = of(*lock), of(*bench.UNTUNED)
+    tuned, plain = of(*lock), of(*bench.UNTUNED, *bench.machine_of_locks())
     return sum(tuned[key] != plain.get(key) for key in tuned)
 
 

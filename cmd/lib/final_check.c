@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* final_check.c: the last comparison of `tgc tune`.
+ *
+ * Schedules and decisions have won in comparisons of kernels, many at a time. Some of them have won by chance, and the bundles
+ * there had hooks, which a user's bundle lacks. So at last two bundles are measured as `tgc bench --vs-untuned --pairs` would: one
+ * with all that is kept, and the one that `tgc compile` makes without schedules. Only whole runs count, in processes that are new.
+ * If a whole build is quick enough, the C compiler gets each bundle as one file, as a user's build does; code in other places may
+ * take a few percent longer.
+ *
+ * needs: two plans    gives: whether the tuned one is surely not slower */
+#include "final_check.h"
+#include "../../compiler/cost/tunable.h"
+#include <math.h>
+
+enum { LEAST_LIVES = 4, MOST_LIVES = 64 };
+
+static double allowed(const Races *r) { return (r->end - r->begin) * 1e-3; }
+
+/* Seconds for two builds of whole bundles. The first side was compiled by `jobs` compilers side by side. */
+static double whole_builds(const Races *r) { return 2 * r->whole * fmax(1, r->jobs); }
+
+static bool builds_whole(Ctx *c, const Races *r) {
+  return r->jobs && whole_builds(r) <= tunable(c, tune_final_build) * allowed(r);
+}
+
+static double run_seconds(Ctx *c, const Races *r) {
+  return fmin(tunable(c, tune_final_share) * allowed(r), tunable(c, tune_final_seconds)) / 2;
+}
+
+/* Most processes of a side. A first comparison has so many; an undecided one goes on. */
+static int lives_of(Ctx *c, const Races *r) {
+  const double fit = run_seconds(c, r) / fmax(r->life, 1e-3);
+  return fit < LEAST_LIVES ? LEAST_LIVES : fit > MOST_LIVES ? MOST_LIVES : (int)fit;
+}
+
+double final_seconds(Ctx *c, const Races *r) {
+  const double builds = builds_whole(c, r) ? whole_builds(r) : 2 * r->quickest;
+  return 3 * r->plan + builds + 2 * fmax(run_seconds(c, r), LEAST_LIVES * r->life);
+}
+
+typedef struct Final {
+  Races *r;
+  const Plan *plan[2];     /* untuned, tuned */
+  Side side[2];
+  double end;
+  FinalCheck *out;
+} Final;
+
+static void check(Ctx *c, void *arg) {
+  Final *f = arg;
+  Races *r = f->r;
+  FinalCheck *out = f->out;
+  const char *dir[2];
+  for (int i = 0; i < 2; i++) dir[i] = plan_put(c, r->o, f->plan[i], r->scratch);
+  out->done = true;
+  if ((out->same = out->passed = bundles_equal(c, dir[0], dir[1]))) return;
+  for (int i = 0; i < 2; i++) f->side[i] = side_open_at(c, r, f->plan[i], dir[i]);
+  const double worth = tunable(c, validate_model_gain), most = tunable(c, tune_final_end);
+  const Lives lives = { lives_of(c, r), LEAST_LIVES, f->end };
+  out->times = sides_decide(c, r, &f->side[0], &f->side[1], lives, out->threads, worth, most);
+  out->untuned = side_ms(&f->side[0]);
+  out->tuned = side_ms(&f->side[1]);
+  out->passed = out->times.ratio < worth && out->times.high < most;
+}
+
+int final_check(Ctx *c, Races *r, const Plan *untuned, const Plan *tuned, int threads, double end, FinalCheck *out) {
+  const Races before = *r;
+  Final *f = ARENA_NEW(&c->model, Final, 1);
+  *f = (Final){ .r = r, .plan = { untuned, tuned }, .end = end, .out = out };
+  *out = (FinalCheck){ .threads = threads };
+  r->seconds = run_seconds(c, r);
+  r->bare = true;
+  if (builds_whole(c, r)) r->jobs = 0;
+  const int code = ctx_try(c, check, f);
+  for (int i = 0; i < 2; i++) side_close(&f->side[i]);
+  r->seconds = before.seconds;
+  r->bare = before.bare;
+  r->jobs = before.jobs;
+  if (r->o->verbose && !code && !out->same)
+    fprintf(stderr, "all that is kept, %d thread%s: %.4g ms, %.4g without; times %.4f, from %.4f to %.4f in %zu pairs: %s\n", threads,
+            threads > 1 ? "s" : "", out->tuned, out->untuned, out->times.ratio, out->times.low, out->times.high, out->times.n,
+            out->passed ? "kept" : "not");
+  return code;
+}
