@@ -257,6 +257,14 @@ fuzz: all $(CASES) $(BUILD)/tests/device-programs/models
 	@BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" PYTHON="$(PYTHON)" tests/fuzz/all.sh \
 	  $(BUILD)/fuzz $(SEED) $(GRAPHS) $(MUTANTS) $(SECONDS)
 
+# random models at the corners of operators beside ONNX Runtime, and random models with ranges of sizes at six sizes each
+fuzz-corners: all $(CASES)
+	@BUILD="$(abspath $(BUILD))" TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(or $(TGC_PYTHON),$(PYTHON)) tests/fuzz/corners.py \
+	  --graphs=$(or $(GRAPHS),400) --seed=$(or $(SEED),0) --folder=$(BUILD)/fuzz/corners
+fuzz-sizes: all
+	@TGC="$(abspath $(BUILD))/tgc" CC="$(CC)" $(or $(TGC_PYTHON),$(PYTHON)) tests/sizes/random_bundles.py \
+	  --graphs=$(or $(GRAPHS),400) --seed=$(or $(SEED),0) --folder=$(BUILD)/fuzz/sizes
+
 # the code of every test model is that of another commit: minutes
 same: BASE ?= HEAD
 same: all
@@ -361,5 +369,5 @@ deb:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: misra run-misra lib install-lib site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests paths run-paths models nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz same bench bench-trees bench-tuned bench-select bench-docs predict scaling depcheck golden docs format install clean icount run-icount windows run-windows uninstall dist deb packages run-packages sizes sizes-ort bench-sizes bench-sizes-ort
+.PHONY: misra run-misra lib install-lib site gpu-kit gpu-check gpu-bench all again ulp deps deps-check demo run-demo check run-tests paths run-paths models nodes opencl run-opencl cuda run-cuda kills cross run-cross llvm run-llvm quiet san sweep fuzz fuzz-corners fuzz-sizes same bench bench-trees bench-tuned bench-select bench-docs predict scaling depcheck golden docs format install clean icount run-icount windows run-windows uninstall dist deb packages run-packages sizes sizes-ort bench-sizes bench-sizes-ort
 -include $(OBJ:.o=.d) $(CMD:%.c=$(BUILD)/%.d) $(UNIT:=.d) $(CASES:=.d) $(BUILD)/tests/case/case.d

@@ -185,7 +185,10 @@ static bool shape_follows(const IR *ir, const Node *x, const Ref *src, const int
     }
     return good;
   case OP_PAD:
-    for (int a = 0; a < x->rank && good; a++) good = pad_lo(x, a) >= 0 && pad_hi(x, a) >= 0 && dims[a] == y->dims[a] + pad_lo(x, a) + pad_hi(x, a);
+    for (int a = 0; a < x->rank && good; a++) {
+      const int64_t lo = pad_lo(x, a), hi = pad_hi(x, a);
+      good = lo >= 0 && hi >= 0 && dims[a] == y->dims[a] + lo + hi;
+    }
     return good;
   case OP_WINDOW: {
     const int a = (int)window_axis(x);

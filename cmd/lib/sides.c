@@ -12,7 +12,8 @@
 /* seconds of a block. Runs of small models vary less than their processes, so that their blocks are shorter */
 static const double BLOCK_SECONDS = 0.02, BLOCK_LEAST = 0.004;
 enum { AGAIN = 2 }; /* how often an undecided comparison goes on */
-/* blocks of each process; most runs of a block, and those that are enough; runs of each process, and the most time for these, in times of its share */
+/* blocks of each process; most runs of a block, and those that are enough; runs of each process, and the most time for these,
+ * in times of its share */
 enum { ROUNDS_LEAST = 2, BLOCK_RUNS = 1000, BLOCK_ENOUGH = 64, RUNS_LEAST = 8, SHARES_MOST = 3 };
 static const double QUANTILE = 0.1;
 static const double LONGER = 1.3; /* times the run time of a side that many processes may take */

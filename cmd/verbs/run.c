@@ -60,8 +60,8 @@ static int run_once(Ctx *c, const Options *given) {
   r.in = s.given = ARENA_NEW(&c->model, Tensor, size_mul(steps, s.stride + 1));
   const int seeded = feed_steps(c, o, &feed, &s);
   if (seeded)
-    warn_at(c, (Pos){ 0 }, "%d of %s come%s from seed %lld (--input, --data)", seeded,
-            count_noun(&c->model, (int64_t)(steps * s.nin), "input"), seeded == 1 ? "s" : "", (long long)o->seed);
+    warn_at(c, (Pos){ 0 }, "%d of %s %s random, from seed %lld; --input and --data give values", seeded,
+            count_noun(&c->model, (int64_t)(steps * s.nin), "input"), seeded == 1 ? "is" : "are", (long long)o->seed);
   r.out = ARENA_NEW(&c->model, Tensor, size_mul(steps, nout + 1));
   r.scratch = scratch_new(c);
   int code = ctx_try(c, execute, &r);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* code.c: the file with a bundle's code: its row in the backend's table, its bytes, and what it needs from compiler and machine. */
+/* code.c: the file with a bundle's code: its row in the backend's table, its bytes, and what it needs from compiler and
+ * machine. */
 #include "bundle.h"
 #include <string.h>
 

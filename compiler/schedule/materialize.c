@@ -424,8 +424,8 @@ static Fate fate_of(const Fuse *f, Ref r) {
   const Node *x = node(ir, r);
   const Info *me = &f->info[r];
   const double elems = (double)dims_elems(x->dims, x->rank);
-  if (is_leaf((Op)x->op) || op_is_gathering((Op)x->op) || (!me->must && (is_end_of_loop(ir, r) || is_of_sizes(ir, r, 0) || is_kept_by_sizes(ir, r))))
-    return INLINED;
+  const bool of_run = !me->must && (is_end_of_loop(ir, r) || is_of_sizes(ir, r, 0) || is_kept_by_sizes(ir, r));
+  if (is_leaf((Op)x->op) || op_is_gathering((Op)x->op) || of_run) return INLINED;
   if (op_is_of_loops((Op)x->op)) return MATERIALIZED;
   if (me->must || x->op == OP_SCATTER || (x->op == OP_REDUCE && me->update) || me->regrouped > u->regrouped_most)
     return MATERIALIZED;

@@ -251,7 +251,8 @@ static void tiles_fill_the_registers(void **state) {
   static const char text[] = "tgc 1 graph\na = input f32[15,7]\nb = input f32[7,96]\nar = reshape a : [15,7,1]\n"
                              "ae = expand ar : [15,7,96]\nbr = reshape b : [1,7,96]\nbe = expand br : [15,7,96]\np = mul ae, be\n"
                              "s = reduce p op=add axes=[1]\noutput s\n";
-  static const char from[] = "{ unroll(r0,2) vec(r1,16) }", *const near[] = { "{ unroll(r0,15) vec(r1,16) }", "{ unroll(r0,8) vec(r1,16) }" };
+  static const char from[] = "{ unroll(r0,2) vec(r1,16) }";
+  static const char *const near[] = { "{ unroll(r0,15) vec(r1,16) }", "{ unroll(r0,8) vec(r1,16) }" };
   static const char *const full[] = { "{ unroll(r0,15) vec(r1,16) unroll(r1,2) }", "{ unroll(r0,5) vec(r1,16) unroll(r1,5) }",
                                       "{ unroll(r0,3) vec(r1,16) unroll(r1,6) }" };
   (void)state;
