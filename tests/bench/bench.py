@@ -107,7 +107,8 @@ def is_stale(name, model, lock):
     """most of its schedules are for kernels that the network does not have any more; with the others a few may not be there, as
     which kernels run as a group depends on what they cost"""
     lines = {text.split()[0] for text in lock.read_text().splitlines()[1:] if text and text[0] != "#"}
-    report = json.loads(run(TGC, "inspect", model, "--json", "-q", "--isa=native", "--no-tune-store", f"--schedule={lock}", *machine_of_locks(), *compiled(name)))
+    report = json.loads(run(TGC, "inspect", model, "--json", "-q", "--isa=native", "--no-tune-store", f"--schedule={lock}",
+                            *machine_of_locks(), *compiled(name)))
     unused = lines - {n["key"] for k in report["kernels"] for n in k["nests"] if n["from"] == "lock"}
     stale = 2 * len(unused) > len(lines)
     if stale:
@@ -116,8 +117,8 @@ def is_stale(name, model, lock):
 
 
 def machine_of_locks():
-    """arguments for the facts of this CPU with which all networks are tuned: other facts lead to other decisions, in a tuned bundle and in
-    one that is not"""
+    """arguments for the facts of this CPU with which all networks are tuned: other facts lead to other decisions, in a tuned
+    bundle and in one that is not"""
     path = WORK / "locks/machine"
     if any(a.startswith("--machine") for a in MORE):
         return []
@@ -133,7 +134,8 @@ def lock_of(name, model, tune):
     good = lock.exists() and not is_stale(name, model, lock)
     if tune and not good:
         lock.parent.mkdir(parents=True, exist_ok=True)
-        run(TGC, "tune", model, "-q", f"--time={tune}", "-o", lock, f"--tune-db={WORK / 'tune.db'}", *machine_of_locks(), *compiled(name))
+        run(TGC, "tune", model, "-q", f"--time={tune}", "-o", lock, f"--tune-db={WORK / 'tune.db'}", *machine_of_locks(),
+            *compiled(name))
         good = lock.exists()
     return ["--no-tune-store", f"--schedule={lock}", *machine_of_locks()] if good else None
 

@@ -428,7 +428,8 @@ def network(d=3, layers=1):
     for _ in range(layers):
         message = w.op("Gather", w.op("MatMul", y, w.weight(d, d)), ends[0], axis=0)
         index = w.op("Expand", w.op("Unsqueeze", ends[1], w.ints(1)), w.op("Shape", message))
-        total, degree = (w.op("ScatterElements", w.op("Expand", w.number(0), w.op("Concat", n, w.ints(d), axis=0)), index, v, axis=0, reduction="add")
+        total, degree = (w.op("ScatterElements", w.op("Expand", w.number(0), w.op("Concat", n, w.ints(d), axis=0)), index, v,
+                              axis=0, reduction="add")
                          for v in (message, w.op("Exp", w.op("Mul", message, w.number(0)))))
         y = w.op("Div", total, degree)
     return w.model([("x", FLOAT, ["nodes", d]), ("edges", INT64, [2, "edges"])],
@@ -495,7 +496,8 @@ def behind(d=3, first=5):
     y = w.op("Slice", w.dense("x", d, d), w.ints(first), w.ints(2**62), w.ints(1))
     y = w.op("Tanh", w.dense(y, d, d))
     return w.model([("x", FLOAT, ["batch", "n", d])],
-                   [("y", y, FLOAT, ["batch", "m", d]), ("sum", w.op("ReduceSum", y, w.ints(1), keepdims=0), FLOAT, ["batch", d])])
+                   [("y", y, FLOAT, ["batch", "m", d]),
+                    ("sum", w.op("ReduceSum", y, w.ints(1), keepdims=0), FLOAT, ["batch", d])])
 
 
 def halved(d=4, most=5):
@@ -509,7 +511,8 @@ def halved(d=4, most=5):
     edges = w.op("Gather", w.op("Gather", "edges", at, axis=0), at, axis=1)
     best, _ = w.op("TopK", score, w.op("Min", n, w.ints(most)), axis=0, outputs=2)
     return w.model([("x", FLOAT, ["nodes", d]), ("edges", FLOAT, ["nodes", "nodes"])],
-                   [("y", w.op("MatMul", edges, w.op("MatMul", y, w.weight(d, d))), FLOAT, ["k", d]), ("best", best, FLOAT, ["b"])])
+                   [("y", w.op("MatMul", edges, w.op("MatMul", y, w.weight(d, d))), FLOAT, ["k", d]),
+                    ("best", best, FLOAT, ["b"])])
 
 
 def styled(c=3):
@@ -518,7 +521,8 @@ def styled(c=3):
     for _ in range(2):
         x = w.op("Pad", x, w.ints(0, 0, 1, 1, 0, 0, 1, 1), mode="reflect")
         x = w.op("Relu", w.op("InstanceNormalization", w.conv(x, c, c, act=None), w.weight(c, scale=1), w.weight(c, scale=0.1)))
-    return w.model([("image", FLOAT, ["batch", c, "height", "width"])], [("y", w.op("Add", "image", x), FLOAT, ["batch", c, "height", "width"])])
+    return w.model([("image", FLOAT, ["batch", c, "height", "width"])],
+                   [("y", w.op("Add", "image", x), FLOAT, ["batch", c, "height", "width"])])
 
 
 PICTURE = {"batch": (1, 2, 1), "height": (8, 24, 1), "width": (8, 24, 1)}

@@ -209,22 +209,27 @@ def ends(c=4):
 
 
 def begins(form="t"):
-    """ONNX: a result, and its entries behind the first third: this reads on behind the entries of a run. form "c": the result twice"""
+    """ONNX: a result, and its entries behind the first third: this reads on behind the entries of a run. form "c": the result
+    twice"""
     f32, i64 = onnxfile.FLOAT, 7
     whole = {"axis": [1], "three": [3], "most": [2**31 - 1]}
-    nodes = [onnxfile.node("Tanh", ["x"], ["t"]), onnxfile.node("Shape", ["t"], ["s"]), onnxfile.node("Gather", ["s", "axis"], ["n"], axis=0),
+    nodes = [onnxfile.node("Tanh", ["x"], ["t"]), onnxfile.node("Shape", ["t"], ["s"]),
+             onnxfile.node("Gather", ["s", "axis"], ["n"], axis=0),
              onnxfile.node("Div", ["n", "three"], ["begin"]), onnxfile.node("Slice", ["t", "begin", "most", "axis"], ["u"]),
              onnxfile.node("Concat", ["t", "t"], ["c"], axis=0)]
     return onnxfile.model("begins", nodes, [onnxfile.tensor(k, i64, [1], struct.pack("<q", v[0])) for k, v in whole.items()],
-                          [onnxfile.value("x", f32, [3, "n"])], [onnxfile.value(form, f32, [3 if form == "t" else 6, "n"]), onnxfile.value("u", f32, [3, "m"])])
+                          [onnxfile.value("x", f32, [3, "n"])],
+                          [onnxfile.value(form, f32, [3 if form == "t" else 6, "n"]), onnxfile.value("u", f32, [3, "m"])])
 
 
 def few():
     """ONNX: the first three entries of copies of a row, of which a run has all or none"""
     f32, i64 = onnxfile.FLOAT, 7
     whole = {"rows": [0, 0, 0], "axis": [1], "zero": [0], "three": [3]}
-    nodes = [onnxfile.node("Gather", ["x", "rows"], ["r"], axis=0), onnxfile.node("Slice", ["r", "zero", "three", "axis"], ["s"]), onnxfile.node("Tanh", ["s"], ["y"])]
-    return onnxfile.model("few", nodes, [onnxfile.tensor(k, i64, [len(v)], struct.pack(f"<{len(v)}q", *v)) for k, v in whole.items()],
+    nodes = [onnxfile.node("Gather", ["x", "rows"], ["r"], axis=0), onnxfile.node("Slice", ["r", "zero", "three", "axis"], ["s"]),
+             onnxfile.node("Tanh", ["s"], ["y"])]
+    return onnxfile.model("few", nodes,
+                          [onnxfile.tensor(k, i64, [len(v)], struct.pack(f"<{len(v)}q", *v)) for k, v in whole.items()],
                           [onnxfile.value("x", f32, [1, "n"])], [onnxfile.value("y", f32, [3, "m"])])
 
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Random ONNX models with open dimensions (random_graphs.py) as bundles for ranges, beside ONNX Runtime at six sizes each, both ends among
-them. Inputs, outputs and the arena end at pages that cannot be touched. The arena is filled in three ways before runs, which must
-have the same bits. Sizes that the bundle must refuse are tried, too. Models that fail stay in FOLDER with what was said. With
---refusals, each refusal is printed. Ends with counts; exit status 1 if a model failed. Needs onnx, onnxruntime and numpy."""
+"""Random ONNX models with open dimensions (random_graphs.py) as bundles for ranges, beside ONNX Runtime at six sizes each, both
+ends among them. Inputs, outputs and the arena end at pages that cannot be touched. The arena is filled in three ways before runs,
+which must have the same bits. Sizes that the bundle must refuse are tried, too. Models that fail stay in FOLDER with what was
+said. With --refusals, each refusal is printed. Ends with counts; exit status 1 if a model failed. Needs onnx, onnxruntime and
+numpy."""
 import argparse
 import collections
 import ctypes
@@ -29,11 +30,14 @@ TGC = os.environ.get("TGC", str(HERE.parents[1] / "build/tgc"))
 CC = os.environ.get("CC", "cc")
 CFLAGS = os.environ.get("TGC_CFLAGS", "").split()
 CAPACITY = 24
-WAYS = [["--isa=x86-64-v3"], ["--isa=x86-64-v4"], ["--isa=portable"], ["--isa=x86-64-v3", "--kernel-groups=all"], ["--isa=x86-64-v4", "--kernel-groups=all"],
-        ["--isa=x86-64-v3", "--optimize=size"], ["--isa=x86-64-v4", "--optimize=ram"], ["--isa=x86-64-v3", "--precision=fp32-strict"],
-        ["--isa=x86-64-v4", "--precision=bf16"], ["--isa=x86-64-v3", "--precision=fp16"], ["--isa=native", "--precision=fp16-arith"],
-        ["--isa=x86-64-v4", "--precision=bf16x3"], ["--isa=x86-64-v3", "--weights=int8"], ["--isa=native", "--kernel-groups=none"]]
-TYPES = {1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 9: "bool", 10: "float16", 11: "float64", 12: "uint32", 13: "uint64"}
+WAYS = [["--isa=x86-64-v3"], ["--isa=x86-64-v4"], ["--isa=portable"], ["--isa=x86-64-v3", "--kernel-groups=all"],
+        ["--isa=x86-64-v4", "--kernel-groups=all"], ["--isa=x86-64-v3", "--optimize=size"], ["--isa=x86-64-v4", "--optimize=ram"],
+        ["--isa=x86-64-v3", "--precision=fp32-strict"], ["--isa=x86-64-v4", "--precision=bf16"],
+        ["--isa=x86-64-v3", "--precision=fp16"], ["--isa=native", "--precision=fp16-arith"],
+        ["--isa=x86-64-v4", "--precision=bf16x3"], ["--isa=x86-64-v3", "--weights=int8"],
+        ["--isa=native", "--kernel-groups=none"]]
+TYPES = {1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 9: "bool", 10: "float16",
+         11: "float64", 12: "uint32", 13: "uint64"}
 libc = ctypes.CDLL(None, use_errno=True)
 libc.mmap.restype = ctypes.c_void_p
 libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
@@ -88,13 +92,15 @@ class Bundle:
         self.init()
 
     def init(self):
-        status = self.lib.net_init(self.ctx, ctypes.c_void_p(self.arena.at), ctypes.c_size_t(self.arena.size), ctypes.c_void_p(self.w.at), ctypes.c_size_t(len(self.weights)))
+        status = self.lib.net_init(self.ctx, ctypes.c_void_p(self.arena.at), ctypes.c_size_t(self.arena.size),
+                                   ctypes.c_void_p(self.w.at), ctypes.c_size_t(len(self.weights)))
         if status:
             raise RuntimeError(f"net_init: {status}")
 
     def side(self, what):
         n = getattr(self.lib, f"net_{what}_count")()
-        return [(getattr(self.lib, f"net_{what}_name")(i).decode(), TYPES[getattr(self.lib, f"net_{what}_type")(i)], getattr(self.lib, f"net_{what}_rank")(i)) for i in range(n)]
+        return [(getattr(self.lib, f"net_{what}_name")(i).decode(), TYPES[getattr(self.lib, f"net_{what}_type")(i)],
+                 getattr(self.lib, f"net_{what}_rank")(i)) for i in range(n)]
 
     def dims(self, what, i, rank):
         d = (ctypes.c_int64 * max(rank, 1))()
@@ -146,7 +152,8 @@ def differs(got, want, part, loose, empty=False):
         g, w = got.astype(np.float64), want.astype(np.float64)
         part = max(part, {2: 2e-2, 4: 1e-3, 8: 1e-3}[want.dtype.itemsize]) * (30 if loose else 1)
         with np.errstate(invalid="ignore"):
-            bad = ~(np.isnan(g) & empty) & ~(np.abs(g - w) <= part * np.abs(w) + (part / 10) * np.abs(w[np.isfinite(w)]).max(initial=0) + 1e-6)
+            bad = ~(np.isnan(g) & empty) & ~(np.abs(g - w) <= part * np.abs(w) +
+                                             (part / 10) * np.abs(w[np.isfinite(w)]).max(initial=0) + 1e-6)
     if not bad.any():
         return None
     at = tuple(int(x) for x in np.argwhere(bad)[0])
@@ -222,7 +229,8 @@ def build(folder, way, args):
     isa = next((w.split("=")[1] for w in way if w.startswith("--isa")), "native")
     march = {"portable": "x86-64"}.get(isa, isa)
     files = [str(f) for f in out.glob("*.c") if f.name not in ("example.c", "check.c")] + [str(f) for f in out.glob("*.o")]
-    p = subprocess.run([CC, "-O1", "-std=gnu11", "-w", "-shared", "-fPIC", f"-march={march}", *CFLAGS, "-o", str(lib), *files, "-lm", "-lpthread"], capture_output=True, text=True)
+    p = subprocess.run([CC, "-O1", "-std=gnu11", "-w", "-shared", "-fPIC", f"-march={march}", *CFLAGS, "-o", str(lib), *files,
+                        "-lm", "-lpthread"], capture_output=True, text=True)
     return lib, p.stderr[-800:] if p.returncode else None
 
 
@@ -238,20 +246,24 @@ def examine(seed, args):
     model = folder / "model.onnx"
     model.write_bytes(proto.SerializeToString())
     r = random.Random(seed)
-    way = (["--isa=" + args.isa] if args.isa else r.choice(WAYS if r.random() < 0.6 else WAYS[:2])) + (["--denormals=keep"] if r.random() < 0.2 else [])
+    way = ((["--isa=" + args.isa] if args.isa else r.choice(WAYS if r.random() < 0.6 else WAYS[:2])) +
+           (["--denormals=keep"] if r.random() < 0.2 else []))
     if args.backend == "llvm" or (args.backend == "any" and r.random() < 0.6):
         way = [w.replace("portable", "x86-64") for w in way] + ["--backend=llvm"]
-    dims = [f"--dim={s}={a}:{b}" + (f":{c}" if c > 1 else "") + (f"@{r.randrange(a, b + 1, c)}" if r.random() < 0.2 else "") for s, (a, b, c) in m.ranges.items()]
+    dims = [f"--dim={s}={a}:{b}" + (f":{c}" if c > 1 else "") + (f"@{r.randrange(a, b + 1, c)}" if r.random() < 0.2 else "")
+            for s, (a, b, c) in m.ranges.items()]
     capacity = [f"--capacity={CAPACITY}"] if any(n.op_type in ("NonZero", "Compress") for n in proto.graph.node) else []
-    command = [TGC, "compile", str(model), *dims, *way, *capacity, "-o", str(folder / "net"), "-q", "--no-tune-store", "--no-index-status"]
+    command = [TGC, "compile", str(model), *dims, *way, *capacity, "-o", str(folder / "net"), "-q",
+               "--no-tune-store", "--no-index-status"]
     (folder / "command").write_text(" ".join(command))
     try:
         p = subprocess.run(command, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, timeout=200)
     except subprocess.TimeoutExpired:
-        return "fail", "tgc compile takes more than 120 s"
+        return "fail", "tgc compile takes more than 200 s"
     if p.returncode:
         words = (p.stdout + p.stderr).strip()
-        return ("refused" if p.returncode in (64, 65) else "skipped" if p.returncode == 69 else "fail"), f"status {p.returncode}: {words[-400:]}"
+        return ("refused" if p.returncode in (64, 65) else "skipped" if p.returncode == 69 else "fail",
+                f"status {p.returncode}: {words[-400:]}")
     lib, why = build(folder, way, args)
     if why:
         return "fail", f"{CC}: {why}"
@@ -284,7 +296,8 @@ def child(seed, args):
     _, status = os.waitpid(pid, 0)
     if text:
         return json.loads(text)
-    return ("fail", f"signal {status}") if (args.folder / str(seed) / "net.so").exists() else ("none", "ONNX Runtime ended the process")
+    return (("fail", f"signal {status}") if (args.folder / str(seed) / "net.so").exists() else
+            ("none", "ONNX Runtime ended the process"))
 
 
 def main():
@@ -306,7 +319,8 @@ def main():
         if kind == "refused":
             reasons[re.sub(r".*: ", "", re.sub(r"\d+|'[^']*'", "#", words))[:80]] += 1
         if kind == "fail" or (kind == "refused" and args.refusals):
-            print(f"{kind} {seed}: {words}\n  {(folder / 'command').read_text() if (folder / 'command').exists() else ''}", flush=True)
+            print(f"{kind} {seed}: {words}\n  {(folder / 'command').read_text() if (folder / 'command').exists() else ''}",
+                  flush=True)
         elif args.only is None:
             shutil.rmtree(folder, ignore_errors=True)
     print(f"# {time.monotonic() - begin:.0f} s: " + ", ".join(f"{n} {k}" for k, n in counts.items()))
