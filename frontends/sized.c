@@ -78,7 +78,8 @@ static const Operand *kept_operands(const Sizing *z, const Ref *src, IR *other, 
   return all;
 }
 
-/* A part from the first entry on is no node where it is all entries. Returns the node that it would be, in place of y. */
+/* At a size at which a part from the first entry on is all entries, the front end builds no node for it. There y is the peer of the
+ * part's source. Returns the node of a part that has all entries of y. */
 static const Node *whole_part(IR *ir, const Node *x, const Node *y) {
   Node as = *x;
   int64_t arg[2 * MAX_RANK];

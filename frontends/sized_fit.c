@@ -275,9 +275,30 @@ static bool find_trips(const Sizing *z, const Refs *order) {
   return more;
 }
 
+/* The extent to which this one adds a constant in all runs. Adds the constant to *plus. */
+static int without_constant(const IR *ir, int extent, int64_t *plus) {
+  for (;;) {
+    const Extent *e = &ir->extents.p[extent];
+    const bool adds = extent >= (int)ir->symbols.n && !e->by && e->times == 1 && e->over == 1 && e->plus;
+    if (!adds || extent_least(ir, e->of) + e->plus < 0 || extent_most(ir, e->of) + e->plus > e->most) return extent;
+    *plus += e->plus;
+    extent = e->of;
+  }
+}
+
+/* A sum of extents of other symbols is one row, whatever constants they add. So extents that such sums follow can be compared. */
+static int sum_of_symbols(IR *ir, int a, int b) {
+  int64_t plus = 0;
+  a = without_constant(ir, a, &plus);
+  b = without_constant(ir, b, &plus);
+  const int sum = extent_sum(ir, a, b);
+  if (sum < 0 || !plus) return sum;
+  return extent_make(ir, (Extent){ .of = sum, .times = 1, .plus = plus, .over = 1, .most = extent_most(ir, sum) + plus });
+}
+
 int sum_of_extents(const Sizing *z, int a, int b) {
   IR *ir = z->ir;
-  if (ir->extents.p[a].symbol != ir->extents.p[b].symbol) return extent_sum(ir, a, b);
+  if (ir->extents.p[a].symbol != ir->extents.p[b].symbol) return sum_of_symbols(ir, a, b);
   Samples s = { .most = greatest_extent(ir, a) + greatest_extent(ir, b) };
   for (int p = 0; p < z->n; p++) s.at[p] = extent_at_probe(z, a, p) + extent_at_probe(z, b, p), s.known |= 1u << p;
   const int plain = extent_of_samples(z, &s);
@@ -408,7 +429,9 @@ static bool find_opened(const Sizing *z, const Refs *order) {
     const Ref r = order->p[i];
     const Node *x = node(z->ir, r);
     for (int k = 0; k < x->nsrc; k++) waits[r] |= waits[x->src[k]];
-    if (!waits[r]) more |= waits[r] = find_opened_of(z, r);
+    if (waits[r]) continue;
+    waits[r] = find_opened_of(z, r);
+    more |= waits[r];
   }
   free(waits);
   return more;

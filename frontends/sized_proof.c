@@ -451,15 +451,10 @@ static Ref gather_of_all(IR *ir, Ref r, void *arg) {
   return t.elems == dims_elems(x->dims, x->rank) ? gather_data(x) : 0;
 }
 
-static Graph *simplified(Graph *g) {
-  static const Rule rules[] = { { OP_WINDOW, "tight window", tight_window }, { OP_NONE, NULL, NULL } };
-  ir_rewrite_graph(g, rules, NULL);
-  graph_simplify(g, false);
-  return ir_compact(g);
-}
+static const Rule tight_windows[] = { { OP_WINDOW, "tight window", tight_window }, { OP_NONE, NULL, NULL } };
+static const Rule no_gathers_of_all[] = { { OP_GATHER, "gather of all", gather_of_all }, { OP_NONE, NULL, NULL } };
 
-static Graph *without_gathers_of_all(Graph *g) {
-  static const Rule rules[] = { { OP_GATHER, "gather of all", gather_of_all }, { OP_NONE, NULL, NULL } };
+static Graph *simplified(Graph *g, const Rule *rules) {
   ir_rewrite_graph(g, rules, NULL);
   graph_simplify(g, false);
   return ir_compact(g);
@@ -469,12 +464,12 @@ void sized_prove(Ctx *c, const SizedGraph *s, Graph *want, const int64_t *run) {
   Graph *cut = graph_cut(c, s->g, s->placed, s->needs, s->open, run);
   Ref wrong = difference(want, cut);
   if (wrong) {
-    want = simplified(want), cut = simplified(cut);
+    want = simplified(want, tight_windows), cut = simplified(cut, tight_windows);
     wrong = difference(want, cut);
   }
   if (wrong) {
-    want = without_gathers_of_all(want);
-    wrong = difference(want, without_gathers_of_all(cut));
+    want = simplified(want, no_gathers_of_all);
+    wrong = difference(want, simplified(cut, no_gathers_of_all));
   }
   if (wrong) differs(c, ir_pos(want->ir, wrong), &s->g->ir->symbols, run);
 }

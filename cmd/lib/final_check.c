@@ -7,7 +7,7 @@
  * If a whole build is quick enough, the C compiler gets each bundle as one file, as a user's build does; code in other places may
  * take a few percent longer.
  *
- * needs: two plans    gives: whether the tuned one is surely not slower */
+ * needs: two plans    gives: whether the tuned one is surely faster */
 #include "final_check.h"
 #include "../../compiler/cost/tunable.h"
 #include <math.h>
@@ -29,13 +29,13 @@ static double run_seconds(Ctx *c, const Races *r) {
 
 /* Most processes of a side. A first comparison has so many; an undecided one goes on. */
 static int lives_of(Ctx *c, const Races *r) {
-  const double fit = run_seconds(c, r) / fmax(r->life, 1e-3);
+  const double fit = run_seconds(c, r) / fmax(side_life_seconds(r), 1e-3);
   return fit < LEAST_LIVES ? LEAST_LIVES : fit > MOST_LIVES ? MOST_LIVES : (int)fit;
 }
 
 double final_seconds(Ctx *c, const Races *r) {
   const double builds = builds_whole(c, r) ? whole_builds(r) : 2 * r->quickest;
-  return 3 * r->plan + builds + 2 * fmax(run_seconds(c, r), LEAST_LIVES * r->life);
+  return 3 * r->plan + builds + 2 * fmax(run_seconds(c, r), LEAST_LIVES * side_life_seconds(r));
 }
 
 typedef struct Final {
@@ -52,8 +52,8 @@ static void check(Ctx *c, void *arg) {
   FinalCheck *out = f->out;
   const char *dir[2];
   for (int i = 0; i < 2; i++) dir[i] = plan_put(c, r->o, f->plan[i], r->scratch);
-  out->done = true;
-  if ((out->same = out->passed = bundles_equal(c, dir[0], dir[1]))) return;
+  out->done = out->same = out->passed = bundles_equal(c, dir[0], dir[1]);
+  if (out->same) return;
   for (int i = 0; i < 2; i++) f->side[i] = side_open_at(c, r, f->plan[i], dir[i]);
   const double worth = tunable(c, validate_model_gain), most = tunable(c, tune_final_end);
   const Lives lives = { lives_of(c, r), LEAST_LIVES, f->end };
@@ -61,6 +61,7 @@ static void check(Ctx *c, void *arg) {
   out->untuned = side_ms(&f->side[0]);
   out->tuned = side_ms(&f->side[1]);
   out->passed = out->times.ratio < worth && out->times.high < most;
+  out->done = true;
 }
 
 int final_check(Ctx *c, Races *r, const Plan *untuned, const Plan *tuned, int threads, double end, FinalCheck *out) {

@@ -7,7 +7,7 @@
 typedef struct FinalCheck {
   bool done;               /* both bundles were compared */
   bool same;               /* both bundles have the same files, so nothing was measured */
-  bool passed;             /* the tuned bundle is surely not slower, or it is the same */
+  bool passed;             /* the tuned bundle is surely faster, or it is the same */
   int threads;
   double untuned, tuned;   /* ms of a run */
   Paired times;            /* the time with all that is kept, as a part of the time without tuning */

@@ -93,7 +93,7 @@ void side_close(Side *x) {
 }
 
 static double block_seconds(const Side *x) {
-  return x->runs.n ? fmax(BLOCK_LEAST, fmin(BLOCK_SECONDS, BLOCK_ENOUGH * 1e-3 * x->runs.p[x->runs.n - 1])) : BLOCK_SECONDS;
+  return x->runs.n ? fmax(BLOCK_LEAST, fmin(BLOCK_SECONDS, BLOCK_ENOUGH * 1e-3 * x->runs.p[x->runs.n / 2])) : BLOCK_SECONDS;
 }
 
 static void block(Ctx *c, Side *x) {
@@ -191,8 +191,10 @@ void sides_go_on(Ctx *c, Races *r, Side *const *side, int n, Lives lives, int th
              (clock_ms() - begin) * 1e-3);
 }
 
+double side_life_seconds(const Races *r) { return timed_runs(r) * r->life; }
+
 double sides_seconds(const Races *r, int n, int lives, int most) {
-  return n * lives * fmax(r->seconds / most, timed_runs(r) * r->life);
+  return n * lives * fmax(r->seconds / most, side_life_seconds(r));
 }
 
 int sides_lives(const Races *r, int few, int many) {

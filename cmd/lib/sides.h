@@ -62,6 +62,7 @@ void side_close(Side *x);                        /* ends the side's process and 
 void sides_measure(Ctx *c, Races *r, Side *const *side, int n, Lives lives, int threads);
 /* Measures the n sides in further lives, and keeps the earlier times. threads: as in sides_measure */
 void sides_go_on(Ctx *c, Races *r, Side *const *side, int n, Lives lives, int threads);
+double side_life_seconds(const Races *r); /* estimate for a life of a side in all timed runs, as short as Races.life */
 /* Estimates how many seconds n sides need for `lives` lives each. most: Lives.most of the measurement */
 double sides_seconds(const Races *r, int n, int lives, int most);
 /* Returns the number of lives of a side for one measurement: as many as Races.seconds suffices for, but at least `few` and at most

@@ -110,7 +110,7 @@ static void copy_file(Ctx *c, const char *from, const char *to) {
 
 /* If tune_check has made the lock file already, it is copied. */
 static void put_lock(Ctx *c, Tuning *u, const char *path, bool complete) {
-  Lock l = lock_kept(u, path);
+  Lock l = { .path = path }; /* without decisions: their comparisons may not have ended */
   if (complete && u->kept_lock) {
     copy_file(c, u->kept_lock, path);
     compare_plans(u, u->kept_plan);
@@ -141,8 +141,12 @@ static bool keeps_any(const Tuning *u) {
   return any;
 }
 
-/* Decisions in the store become those of the cost models. A decision that the untuned model does not ask for is removed. untuned,
- * tuned: lock files with all decisions of both models */
+/* An undecided comparison: another one may show a gain. */
+static bool is_undecided(Ctx *c, const Tuning *u) { return u->final.times.low < tunable(c, validate_model_gain); }
+
+/* Decisions in the store become those of the cost models. A decision that the untuned model does not ask for is removed. If the
+ * comparison is undecided, all are removed, so that they are tried again. untuned, tuned: lock files with all decisions of both
+ * models */
 static void drop_decisions(Ctx *c, const Tuning *u, const char *untuned, const char *tuned) {
   size_t n[2];
   const Decision *model = decisions_in(c, untuned, &n[0]), *kept = decisions_in(c, tuned, &n[1]);
@@ -151,15 +155,21 @@ static void drop_decisions(Ctx *c, const Tuning *u, const char *untuned, const c
   store_begin(s, true);
   for (size_t i = 0; i < n[0]; i++) {
     const char *stored = store_decision(c, s, &place, model[i].pass, model[i].key);
-    if (stored && strcmp(stored, model[i].value)) store_put_decision(s, &place, &model[i]);
+    if (!stored || !strcmp(stored, model[i].value)) continue;
+    if (is_undecided(c, u)) store_drop_decision(s, &place, model[i].pass, model[i].key);
+    else store_put_decision(s, &place, &model[i]);
   }
   for (size_t i = 0; i < n[1]; i++)
     if (!*value_in(model, n[0], &kept[i])) store_drop_decision(s, &place, kept[i].pass, kept[i].key);
   store_commit(s);
 }
 
-static void drop_all(Tuning *u, const Plan *untuned) {
-  for (size_t i = 0; i < u->t.goals.n; i++) goal_validated(&u->t, &u->t.goals.p[i], u->t.goals.p[i].base);
+static void drop_all(Ctx *c, Tuning *u, const Plan *untuned) {
+  for (size_t i = 0; i < u->t.goals.n; i++) {
+    Goal *g = &u->t.goals.p[i];
+    g->done &= !is_undecided(c, u) || !strcmp(g->best, g->base);
+    goal_validated(&u->t, g, g->base);
+  }
   u->chosen = (Lock){ 0 };
   u->choices.kept = u->model.kept = 0;
   u->model.at.tuned = u->model.at.untuned;
@@ -175,12 +185,17 @@ int tune_check(Ctx *c, Tuning *u) {
   const char *plain = arena_printf(&c->model, "%s/plain.tgc-lock", r->scratch);
   const double late = tunable(c, tune_late) * (u->end - r->begin);
   if (!keeps_any(u)) return 0;
+  if (clock_ms() + 1e3 * final_seconds(c, r) > u->end + 2 * late) {
+    warn_at(c, (Pos){ 0 }, "--time is too short to compare all that is kept with the bundle without tuning");
+    return 0;
+  }
   u->kept_plan = put_complete(c, u, kept);
   u->kept_lock = kept;
+  if (u->t.lab.interrupted(u->t.lab.interrupted_arg)) return 0;
   const Plan *untuned = complete_lock(c, u, "none", plain);
   const int code = final_check(c, r, untuned, u->kept_plan, u->o->threads ? (int)u->o->threads : 1, u->end + late, &u->final);
-  if (code || u->final.passed) return code;
+  if (code > EX_SIGNAL || u->final.passed) return code;
   drop_decisions(c, u, plain, kept);
-  drop_all(u, untuned);
-  return 0;
+  drop_all(c, u, untuned);
+  return code;
 }

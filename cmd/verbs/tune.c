@@ -221,6 +221,14 @@ static void drop_untested(Ctx *c, Tuning *u) {
             dropped == 1 ? "schedule is" : "schedules are");
 }
 
+/* Runs of the whole model end by themselves at a signal. Their exit code names it. */
+static int take_interrupt(Tuning *u, int code) {
+  if (code <= EX_SIGNAL) return code;
+  if (!u->signal) signals_restore(&u->signals);
+  u->signal = code - EX_SIGNAL;
+  return 0;
+}
+
 static void run(Ctx *c, void *arg) {
   Tuning *u = arg;
   Tuner *t = &u->t;
@@ -235,14 +243,14 @@ static void run(Ctx *c, void *arg) {
   if (whole) survey(c, u);
   int code = 0;
   if (whole) u->races.end -= fmin(final_seconds(c, &u->races), FINAL_MOST * seconds) * 1e3;
-  if (whole) code = search_and_test(c, u);
+  if (whole) code = take_interrupt(u, search_and_test(c, u));
   else search_to_end(u);
   if (u->shown) progress_show(u->o, NULL, -1, 0);
   c->file = NULL;
   if (log) write_log(c, t->store, log);
   if (u->untested) drop_untested(c, u);
   u->races.end = u->end;
-  if (whole && !code && !u->signal) code = tune_check(c, u);
+  if (whole && !code && !u->signal && !t->lab.gone) code = take_interrupt(u, tune_check(c, u));
   if (u->model.kept && !u->signal) tune_store_validated(c, u);
   const char *lock = tune_write_lock(u, !u->signal);
   c->file = NULL;

@@ -347,8 +347,9 @@ static bool clamped_in_run(const IR *ir, const Node *x, const int64_t *run, int6
   Ref rest, any;
   if (!known_operand(ir, x, outer ? OP_MAX : OP_MIN, run, iota, bound[!outer], &rest)) return false;
   if (!known_operand(ir, node(ir, view_base(ir, rest)), outer ? OP_MIN : OP_MAX, run, iota, bound[outer], &any)) return false;
-  out[0] = outer || bound[0][0] < bound[1][0] ? bound[0][0] : bound[1][0];
-  out[1] = !outer || bound[1][1] > bound[0][1] ? bound[1][1] : bound[0][1];
+  const int64_t *in = bound[outer], *last = bound[!outer]; /* of the inner clamp, and of the outer one */
+  out[0] = outer || last[0] < in[0] ? last[0] : in[0];
+  out[1] = !outer || last[1] > in[1] ? last[1] : in[1];
   return true;
 }
 

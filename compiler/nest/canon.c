@@ -121,7 +121,7 @@ static Ref split_rows(IR *ir, Ref nest) {
           !ix_split(ir, store_index(node(ir, n.store)), n.ranges[k], &coef, &rest) || coef <= 0 || needed->is[i].inner % coef)
         continue;
       row = needed->is[i].inner / coef * needed->is[i].extent;
-      if (row == 1 || extent <= row || extent % row) continue; /* rows of one entry are what the range counts already */
+      if (row == 1 || extent <= row || extent % row) continue; /* a row of one entry: the range counts rows already */
       const Ref by[2] = { range_make(ir, extent / row, RK_LOOP), range_make(ir, row, RK_LOOP) };
       return range_replace(ir, nest, n.ranges[k], ix_add(ir, ix_mul(ir, by[0], row), by[1]), 2, by);
     }

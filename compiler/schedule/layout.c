@@ -78,17 +78,29 @@ static bool is_output(Sched *s, Ref r) {
   return false;
 }
 
-/* Memory of the caller has room for the entries of the whole: a run needs no more entries of the part. */
-static bool has_room(Sched *s, Ref whole, Ref part) {
-  const Node *x = node(s->ir, whole);
+static bool is_product(const IR *ir, int extent) { return extent >= 0 && extent_is_product(&ir->extents.p[extent]); }
+
+/* Along axis a of a concatenation, a run needs no entry of the part behind those of the whole. at: where the part begins along the
+ * axis of the concatenation */
+static bool has_room_along(Sched *s, Ref whole, Ref part, int a, int64_t at) {
+  IR *ir = s->ir;
+  const Node *x = node(ir, whole), *y = node(ir, part);
+  const int of = need_along(ir, x, &s->needs[whole], a), own = need_along(ir, y, &s->needs[part], a);
+  const bool joins = a == cat_axis(x);
+  if (of < 0) return true;
+  if (is_product(ir, of) || is_product(ir, own)) return joins || (own >= 0 && extent_at_most(ir, own, of));
+  Extent end = { .of = own < 0 ? of : own, .times = own >= 0, .plus = joins ? at : 0, .over = 1, .most = x->dims[a] };
+  if (own < 0) end.plus += y->dims[a];
+  return extent_at_most(ir, extent_make(ir, end), of);
+}
+
+/* Memory of the caller has room for the entries of the whole. So a run must not need more entries of the part. */
+static bool has_room(Sched *s, Ref whole, Ref part, int64_t at) {
   Ref out = whole;
   bool yes = true;
   while (s->place[out].inside) out = s->place[out].inside;
-  for (int a = 0; a < x->rank && s->needs && is_output(s, out) && yes; a++) {
-    const int of = a == cat_axis(x) ? -1 : need_along(s->ir, x, &s->needs[whole], a);
-    const int own = need_along(s->ir, node(s->ir, part), &s->needs[part], a);
-    yes = of < 0 || (own >= 0 && extent_at_most(s->ir, own, of));
-  }
+  for (int a = 0; a < node(s->ir, whole)->rank && s->needs && is_output(s, out) && yes; a++)
+    yes = has_room_along(s, whole, part, a, at);
   return yes;
 }
 
@@ -103,7 +115,8 @@ static void find_insides(Sched *s) {
     for (int k = 0; k < x->nsrc; k++) {
       Place *p = &s->place[x->src[k]];
       const bool of_loops = op_is_of_loops((Op)node(ir, x->src[k])->op);
-      if (p->materialized && !p->inside && !p->has_halo && !is_output(s, x->src[k]) && !of_loops && has_room(s, r, x->src[k])) {
+      if (p->materialized && !p->inside && !p->has_halo && !is_output(s, x->src[k]) && !of_loops &&
+          has_room(s, r, x->src[k], at)) {
         p->inside = r;
         p->inside_at = at;
       }

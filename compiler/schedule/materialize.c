@@ -410,10 +410,11 @@ static bool is_of_sizes(const IR *ir, Ref r, int depth) {
   return yes;
 }
 
-/* An index that is kept among the entries of a run. Bounds must see that, too. The index before it is kept may be stored. */
+/* An i64 between constants or sizes, as the index of a gather that is kept among the entries of a run. Bounds must see that, too.
+ * The value before it is kept may be stored. */
 static bool is_kept_by_sizes(const IR *ir, Ref r) {
   const Node *x = node(ir, r);
-  if (!ir->symbols.n || (x->op != OP_MIN && x->op != OP_MAX) || !dt_int((DType)x->dt)) return false;
+  if (!ir->symbols.n || (x->op != OP_MIN && x->op != OP_MAX) || x->dt != DT_I64) return false;
   return is_of_sizes(ir, view_base(ir, lhs(x)), 0) || is_of_sizes(ir, view_base(ir, rhs(x)), 0);
 }
 
@@ -479,7 +480,7 @@ static void keep_out_of_loop(Fuse *f, const Node *x) {
   for (int k = 0; k < x->nsrc && body_of(x); k++) {
     const Ref r = view_base(ir, x->src[k]);
     const Node *y = node(ir, r);
-    const bool sized = (y->op == OP_CMPLT && is_end_of_loop(ir, r)) || is_of_sizes(ir, r, 0);
+    const bool sized = (y->op == OP_CMPLT && is_end_of_loop(ir, r)) || is_of_sizes(ir, r, 0) || is_kept_by_sizes(ir, r);
     if (!y->loop && y->varies && !is_leaf((Op)y->op) && !widens(ir, y) && !sized) f->info[r].must = true;
   }
 }

@@ -125,6 +125,15 @@ def decoder(total="past_sequence_length + sequence_length", layers=2, heads=2, d
     return w.model(inputs, [("logits", logits, FLOAT, ["batch_size", "sequence_length", words]), *outputs])
 
 
+def sinks(d=4, first=3):
+    """a cache behind constant entries, new entries behind it, and a mask of the cache's and the new entries"""
+    w = Writer()
+    every = w.op("Concat", w.op("Concat", w.weight(first, d), "cache", axis=0), "x", axis=0)
+    mask = w.op("Pad", "mask", w.ints(first, 0), w.number(1))
+    return w.model([("cache", FLOAT, ["past", d]), ("x", FLOAT, ["n", d]), ("mask", FLOAT, ["past + n"])],
+                   [("y", w.op("Mul", every, w.op("Unsqueeze", mask, w.ints(1))), FLOAT, ["all", d])])
+
+
 def sentence(heads=2, d=8, words=20):
     """an encoder of sentences: the mean over the positions of the mask, of length 1"""
     w, e = Writer(), heads * d
@@ -530,6 +539,7 @@ NEAREST = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "n
 
 MODELS = {
     "decoder": (decoder, {"batch_size": (1, 3, 1), "sequence_length": (1, 6, 1), "past_sequence_length": (1, 12, 1)}),
+    "sinks": (sinks, {"past": (0, 6, 1), "n": (1, 3, 1)}),
     "sentence": (sentence, {"batch": (1, 4, 1), "seq": (1, 24, 1)}),
     "segmentation": (segmentation, {"batch": (1, 2, 1), "height": (16, 48, 8), "width": (16, 48, 8)}),
     "best_boxes": (best_boxes, {"batch": (1, 2, 1), "height": (8, 24, 1)}),

@@ -210,16 +210,19 @@ def ends(c=4):
 
 def begins(form="t"):
     """ONNX: a result, and its entries behind the first third: this reads on behind the entries of a run. form "c": the result
-    twice"""
+    twice; "k": behind two constant entries"""
     f32, i64 = onnxfile.FLOAT, 7
     whole = {"axis": [1], "three": [3], "most": [2**31 - 1]}
+    front = onnxfile.tensor("front", f32, [3, 2], struct.pack("<6f", *range(6)))
     nodes = [onnxfile.node("Tanh", ["x"], ["t"]), onnxfile.node("Shape", ["t"], ["s"]),
              onnxfile.node("Gather", ["s", "axis"], ["n"], axis=0),
              onnxfile.node("Div", ["n", "three"], ["begin"]), onnxfile.node("Slice", ["t", "begin", "most", "axis"], ["u"]),
-             onnxfile.node("Concat", ["t", "t"], ["c"], axis=0)]
-    return onnxfile.model("begins", nodes, [onnxfile.tensor(k, i64, [1], struct.pack("<q", v[0])) for k, v in whole.items()],
-                          [onnxfile.value("x", f32, [3, "n"])],
-                          [onnxfile.value(form, f32, [3 if form == "t" else 6, "n"]), onnxfile.value("u", f32, [3, "m"])])
+             onnxfile.node("Concat", ["t", "t"], ["c"], axis=0),
+             onnxfile.node("Concat", ["front", "t"], ["k"], axis=1)]
+    numbers = [onnxfile.tensor(k, i64, [1], struct.pack("<q", v[0])) for k, v in whole.items()]
+    return onnxfile.model("begins", nodes, [*numbers, front], [onnxfile.value("x", f32, [3, "n"])],
+                          [onnxfile.value(form, f32, [6 if form == "c" else 3, "p" if form == "k" else "n"]),
+                           onnxfile.value("u", f32, [3, "m"])])
 
 
 def few():

@@ -378,10 +378,10 @@ void op_top_k(Build *b) {
   if (k < 0 || k > extent) bad(b, "input 'K' is %lld, but axis %d has %lld elements", (long long)k, axis, (long long)extent);
   const bool largest = attr_int(b, "largest"), keys = dt_bytes((DType)x->dt) <= KEY_BYTES;
   const bool open = form_differs(b, extent); /* then the form must not depend on the extent */
-  const bool by_size = form_differs(b, k);   /* nor on k: all entries are placed, and the first k of them are the result */
+  const bool by_size = form_differs(b, k);   /* nor on k: all entries are put in order, and the first k are the result */
   const bool few = !by_size && keys && k && k <= MOST_PICKS && (open ? k < extent : k <= extent / FEW) && extent < INT32_MAX;
   /* the body of a loop stores no values of its own, which the stages of a network need */
-  const bool counted = !k || open || by_size || extent <= MOST_COUNTED || extent >= INT32_MAX || b->ir->in_loop ||
+  const bool counted = (!k && !by_size) || open || extent <= MOST_COUNTED || extent >= INT32_MAX || b->ir->in_loop ||
                        !dims_elems(x->dims, x->rank);
   b->out[1] = (few ? places_few : counted ? places_counted : places_sorted)(b, b->in[0], axis, by_size ? extent : k, largest);
   if (by_size) b->out[1] = shrink_axis(b->ir, b->out[1], axis, 0, 1, k);
