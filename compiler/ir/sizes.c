@@ -347,7 +347,7 @@ static bool clamped_in_run(const IR *ir, const Node *x, const int64_t *run, int6
   Ref rest, any;
   if (!known_operand(ir, x, outer ? OP_MAX : OP_MIN, run, iota, bound[!outer], &rest)) return false;
   if (!known_operand(ir, node(ir, view_base(ir, rest)), outer ? OP_MIN : OP_MAX, run, iota, bound[outer], &any)) return false;
-  const int64_t *in = bound[outer], *last = bound[!outer]; /* of the inner clamp, and of the outer one */
+  const int64_t *in = bound[outer], *last = bound[!outer]; /* bounds of the inner clamp, and of the outer one */
   out[0] = outer || last[0] < in[0] ? last[0] : in[0];
   out[1] = !outer || last[1] > in[1] ? last[1] : in[1];
   return true;
