@@ -144,13 +144,16 @@ static double part_cycles(const Target *t, double macs, double weights) {
   return overlapped(t, BY_PADDING, read, busy) + start_cycles(t, BY_PADDING, 1);
 }
 
+/* Cycles of a sum for so many results, each with so many taps. Few rows do not hide the latency of sums. */
+static double sum_cycles(const Windows *v, const Target *t, double results, double taps) {
+  const double rows = fmax(results * v->rows, rate(t, HIDING_ROWS, PADDING));
+  return part_cycles(t, rows * taps * v->weights, taps * v->weights);
+}
+
 /* Cycles of the parts, for all combinations from window i on; results, taps: products over earlier windows */
 static double parts_cycles(const Windows *v, const Target *t, int i, double results, double taps) {
   double cycles = 0;
-  if (i == v->n) {
-    const double rows = fmax(results * v->rows, rate(t, HIDING_ROWS, PADDING));
-    return part_cycles(t, rows * taps * v->weights, taps * v->weights);
-  }
+  if (i == v->n) return sum_cycles(v, t, results, taps);
   const Window *w = &v->window[i];
   for (int k = 0; k < w->n; k++) {
     int64_t first, n;
@@ -163,7 +166,7 @@ static double parts_cycles(const Windows *v, const Target *t, int i, double resu
 static double whole_cycles(const Windows *v, const Target *t) {
   double results = 1, taps = 1;
   for (int i = 0; i < v->n; i++) results *= (double)v->window[i].out, taps *= (double)v->window[i].taps;
-  return part_cycles(t, v->rows * v->weights * results * taps, taps * v->weights);
+  return sum_cycles(v, t, results, taps);
 }
 
 /* The memory that the stretches take beyond the whole: each part has a copy of the weights at its taps. */

@@ -95,6 +95,7 @@ static void parts_have_the_same_values(void **state) {
     { { 64, 32, 32, 32, 3, 3, 12, 12, 2, 12, 1 }, 0.7 },  { { 64, 32, 1, 24, 3, 3, 8, 8, 1, 8, 1 }, 0.3 },
     { { 64, 32, 4, 4, 3, 3, 20, 20, 1, 20, 1 }, 0.12 },
     { { 64, 64, 1, 1, 3, 3, 1, 1, 1, 1, 1 }, 0.12 },      /* one point: the tap in the middle */
+    { { 64, 64, 1, 1, 2, 2, 1, 0, 1, 1, 1 }, 0.25 },      /* one of four taps: few rows hide no latency, in the whole, either */
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     for (int after = 0; after < 2; after++) {
