@@ -6,8 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LOCK_LIMIT = 64 << 20 };
-
 static bool is_validated_kernel(const Kernel *x, const Kernel *y) {
   bool same = x->nests.n == y->nests.n && x->chunks == y->chunks;
   for (size_t i = 0; i < x->nests.n && same; i++)

@@ -35,13 +35,21 @@ const char *example_assign(const Rendering *r) {
   return sb_keep(&s, &r->p->ir->ctx->model);
 }
 
-const char *example_print(const Rendering *r) {
+/* A line for each output that has elements. form: of its field's name and its number */
+static const char *first_elements(const Rendering *r, const char *form) {
   const Graph *g = r->p->g;
   Sb s = { 0 };
   for (size_t i = 0; i < graph_nout(g); i++)
-    if (dims_elems(g->outputs.p[i].dims, g->outputs.p[i].rank))
-      sb_printf(&s, "  if (!status) printf(\"%s[0] = %%.4g\\n\", (double)output_%zu[0]);\n", r->out[i], i);
+    if (dims_elems(g->outputs.p[i].dims, g->outputs.p[i].rank)) sb_printf(&s, form, r->out[i], i);
   return sb_keep(&s, &r->p->ir->ctx->model);
+}
+
+const char *example_print(const Rendering *r) {
+  return first_elements(r, "  if (!status) printf(\"%s[0] = %%.4g\\n\", (double)output_%zu[0]);\n");
+}
+
+const char *example_serial(const Rendering *r) {
+  return first_elements(r, "  Serial.print(F(\"%s[0] = \"));\n  Serial.println((double)output_%zu[0], 5);\n");
 }
 
 const char *example_pointers(const Rendering *r) { /* for C++ */
@@ -49,14 +57,5 @@ const char *example_pointers(const Rendering *r) { /* for C++ */
   sb_printf(&s, "  %s_inputs in;\n  %s_outputs out;\n", r->o->name, r->o->name);
   for (size_t i = 0; i < graph_nin(r->p->g); i++) sb_printf(&s, "  in.%s = input_%zu;\n", r->in[i], i);
   for (size_t i = 0; i < graph_nout(r->p->g); i++) sb_printf(&s, "  out.%s = output_%zu;\n", r->out[i], i);
-  return sb_keep(&s, &r->p->ir->ctx->model);
-}
-
-const char *example_serial(const Rendering *r) {
-  const Graph *g = r->p->g;
-  Sb s = { 0 };
-  for (size_t i = 0; i < graph_nout(g); i++)
-    if (dims_elems(g->outputs.p[i].dims, g->outputs.p[i].rank))
-      sb_printf(&s, "  Serial.print(F(\"%s[0] = \"));\n  Serial.println((double)output_%zu[0], 5);\n", r->out[i], i);
   return sb_keep(&s, &r->p->ir->ctx->model);
 }

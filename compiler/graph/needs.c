@@ -308,20 +308,11 @@ static int entries_of_cat(IR *ir, const Needed *open, const Node *x) {
   return e.of < 0 ? -1 : extent_make(ir, e);
 }
 
-/* Extent a is at most extent b in every run in which extent `count` is not 0. */
-static bool at_most_if_any(const IR *ir, int a, int b, int count) {
-  const Extent *x = &ir->extents.p[a], *y = &ir->extents.p[b], *n = &ir->extents.p[count];
-  bool yes = x->symbol == y->symbol && x->symbol == n->symbol;
-  const int64_t runs = yes ? symbol_sizes(&ir->symbols.p[x->symbol]) : 0;
-  for (int64_t i = 0; i < runs && yes; i++) yes = n->at[i] < 1 || x->at[i] <= y->at[i];
-  return yes || extent_at_most(ir, a, b);
-}
-
 /* The need of a source along an axis, of which a run has `all_of_run` entries (-1: it is not known): as many as that, if `of` is
  * less. count: needed entries of the result. A run that needs none of them needs nothing of the source, whatever `of` says */
 static void add_rounded(IR *ir, const Node *y, int axis, int of, int all_of_run, int count, Needed *out) {
   if (of < 0) return;
-  if (all_of_run >= 0 && at_most_if_any(ir, of, all_of_run, count)) of = all_of_run;
+  if (all_of_run >= 0 && extent_at_most_if(ir, of, all_of_run, count)) of = all_of_run;
   needed_add(ir, out, along(y, axis, of));
 }
 

@@ -607,6 +607,7 @@ const int *extents_used(const IR *ir, const Graph *g, int *count);
  * count */
 bool index_in_run(const IR *ir, Ref r, const int64_t *run, int64_t iota, int64_t *least, int64_t *most);
 bool extent_at_most(const IR *ir, int a, int b);     /* whether extent a is at most extent b in every run */
+bool extent_at_most_if(const IR *ir, int a, int b, int count); /* the same, in every run in which extent `count` is not 0 */
 bool extent_is_constant(const IR *ir, int extent);   /* whether the extent has the same value in all runs */
 tgcrt_size size_all(int64_t times, int of);          /* the size that is `times` times the extent in row `of` */
 int size_number(IR *ir, tgcrt_size s);               /* the row of IR.sizes with s; adds s if there is no such row */

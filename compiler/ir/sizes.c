@@ -244,18 +244,20 @@ static bool at_most_beside(const IR *ir, int sum, int64_t of_sum, int part, int6
   return yes;
 }
 
-/* In every run, a * times is at most b * more. */
-static bool always_at_most(const IR *ir, int a, int64_t times, int b, int64_t more) {
-  const Extent *x = &ir->extents.p[a], *y = &ir->extents.p[b];
+/* In every run in which extent `count` is not 0, a * times is at most b * more. count -1: in every run */
+static bool always_at_most(const IR *ir, int a, int64_t times, int b, int64_t more, int count) {
+  const Extent *x = &ir->extents.p[a], *y = &ir->extents.p[b], *n = count < 0 ? NULL : &ir->extents.p[count];
   if (x->symbol != y->symbol)
     return extent_most(ir, a) * times <= extent_least(ir, b) * more || at_most_beside(ir, b, more, a, times, false) ||
            at_most_beside(ir, a, times, b, more, true);
+  if (n && n->symbol != x->symbol) n = NULL;
   bool yes = true;
-  for (int64_t i = 0; i < runs(ir, a) && yes; i++) yes = x->at[i] * times <= y->at[i] * more;
+  for (int64_t i = 0; i < runs(ir, a) && yes; i++) yes = (n && n->at[i] < 1) || x->at[i] * times <= y->at[i] * more;
   return yes;
 }
 
-bool extent_at_most(const IR *ir, int a, int b) { return always_at_most(ir, a, 1, b, 1); }
+bool extent_at_most(const IR *ir, int a, int b) { return always_at_most(ir, a, 1, b, 1, -1); }
+bool extent_at_most_if(const IR *ir, int a, int b, int count) { return always_at_most(ir, a, 1, b, 1, count); }
 bool extent_is_constant(const IR *ir, int extent) { return extent_least(ir, extent) == extent_most(ir, extent); }
 
 /* ---- sizes ---- */
@@ -423,7 +425,7 @@ void needed_only(IR *ir, Needed *to, Need is) {
 
 /* In every run, a asks for at most as many elements as b. */
 static bool asks_at_most(const IR *ir, const Need *a, const Need *b) {
-  return always_at_most(ir, a->of, a->inner, b->of, b->inner);
+  return always_at_most(ir, a->of, a->inner, b->of, b->inner, -1);
 }
 
 Needed needed_both(const IR *ir, const Needed *a, const Needed *b) {

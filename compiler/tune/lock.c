@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOCK_LIMIT = 64 << 20 };
 static const char header[] = "tgc-lock ";
 enum { VERSION = 3 };
 

@@ -42,6 +42,7 @@ typedef struct Lock {
   const Decision *chosen;  /* nchosen further decisions that lock_write writes */
   size_t nchosen;
 } Lock;
+enum { LOCK_LIMIT = 64 << 20 };                      /* most bytes of a lock file */
 Lock *lock_read(Ctx *c, const char *path);           /* fails with EX_NOINPUT_ or EX_BADMODEL; result in c->model */
 void lock_report(Ctx *c, const Lock *l);             /* warns of schedules and decisions in l that the compilation did not use */
 /* Gives each nest of the plan a line with the nest's complete schedule. If the schedule came from a line of the lock file, that
