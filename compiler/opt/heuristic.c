@@ -1,94 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* heuristic.c: chooses the schedule of a nest by the model of cost/tile.c. A tile has vector lanes along one range and copies
- * of up to two ranges. Short ranges of the reduction may be unrolled in it. Every combination that fits the register file is
- * priced, and the cheapest one wins.
+/* heuristic.c: chooses the schedule of a nest by the model of cost/tile.c: that of its cheapest tile (tile_search.c). Nests whose
+ * reduction alone has lanes, lanes of two ranges, peeled borders, and walks of trees have rules here.
  *
  * needs: a canonical nest   gives: schedules that opts_check accepts */
-#include "tile_model.h"
+#include "tile_search.h"
 #include <math.h>
 #include <string.h>
 
 enum { WORD = 32 }; /* longest range, in values, that may select bits within a word */
-
-/* The cheapest tiles found. Tiles that differ only in the copies of one range are alike, and the cheapest of them is kept. */
-typedef struct Finds {
-  int room, n;
-  double gain; /* a new tile replaces one only if it takes less than this share of its cycles */
-  Tile tile[HEURISTIC_MOST];
-  double cost[HEURISTIC_MOST];
-} Finds;
-
-static bool alike(const Tile *a, const Tile *b) {
-  return a->v == b->v && a->lanes == b->lanes && a->p == b->p && a->q == b->q && a->uq == b->uq && a->whole == b->whole &&
-         a->stage == b->stage;
-}
-
-static void keep_find(Finds *f, Tile t, double cost) {
-  int at = f->room == 1 && f->n ? 0 : f->n, worst = 0;
-  for (int i = 0; i < f->n; i++) {
-    if (alike(&f->tile[i], &t)) at = i;
-    if (f->cost[i] > f->cost[worst]) worst = i;
-  }
-  if (at == f->room) at = worst;
-  if (at < f->n && cost >= f->cost[at] * f->gain) return;
-  f->n += at == f->n;
-  f->cost[at] = cost;
-  f->tile[at] = t;
-}
-
-static int most_copied(const Model *m, const Tile *t) {
-  const Tunables *u = tunables_of(m->ir->ctx);
-  if (!m->t->vector_bytes) return u->scalar_instructions;
-  return !t->whole ? u->tile_instructions : model_spreads(m, t->v) ? u->spread_instructions : u->body_instructions;
-}
-
-static void consider(const Model *m, Tile t, Finds *finds) {
-  if (!t.stage && tile_copies(m, &t)) {
-    Tile s = t;
-    s.stage = s.outer = true;
-    consider(m, s, finds);
-  }
-  if (m->t->vector_regs && cost_registers(m, &t) > model_registers(m)) return;
-  if (cuts_rows(m, &t)) return;
-  if (m->ops * t.up * t.uq * t.terms > most_copied(m, &t)) return;
-  keep_find(finds, t, tile_cycles(m, t) * (t.stage ? tunable(m->ir->ctx, stage_gain) : 1));
-}
-
-static int terms_of(const Model *m, uint32_t whole) {
-  int terms = 1;
-  for (int i = m->nout; i < m->n; i++)
-    if (whole >> i & 1) terms *= (int)m->extent[i];
-  return terms;
-}
-
-/* Whether copies n values apart along range i pay in a nest without a reduction. They do where lanes along v access values one
- * by one: copies turn these into rows. */
-static bool makes_rows(const Model *m, int v, int i, int64_t n) {
-  bool any = false;
-  for (size_t k = 0; k < m->access.n; k++) any |= !m->access.p[k].weight && lies_beside(&m->access.p[k], v, i, n);
-  return any;
-}
-
-static void search_tiles(Model *m, int v, int lanes, uint32_t whole, Finds *finds) {
-  const bool outer = walks_outermost(m, v);
-  const int terms = terms_of(m, whole), most = tunable(m->ir->ctx, unroll_most);
-  model_lanes(m, v, lanes);
-  consider(m, (Tile){ v, lanes, -1, -1, 1, 1, outer, whole, terms, false }, finds);
-  for (int p = m->nout - 1; p >= 0; p--) { /* inner ranges first, so that of equal tiles the one with smaller strides wins */
-    int max_p = p == v ? (int)(m->extent[p] / lanes) : (int)(m->extent[p] < most ? m->extent[p] : most);
-    if (max_p > most) max_p = most;
-    if (m->red ? !m->varies[p] : !makes_rows(m, v, p, 1)) max_p = 1; /* copies share no operand and hide no latency */
-    for (int up = 2; up <= max_p; up++) {
-      consider(m, (Tile){ v, lanes, p, -1, up, 1, outer, whole, terms, false }, finds);
-      for (int q = p - 1; q >= 0; q--) {
-        if (m->red ? !m->varies[q] : !makes_rows(m, v, q, up)) continue;
-        int max_q = q == v ? (int)(m->extent[q] / lanes) : (int)(m->extent[q] < most ? m->extent[q] : most);
-        if (max_q > most) max_q = most;
-        for (int uq = 2; uq <= max_q; uq++) consider(m, (Tile){ v, lanes, p, q, up, uq, outer, whole, terms, false }, finds);
-      }
-    }
-  }
-}
 
 /* Number of accumulators for a reduction along r when `rows` rows are reduced at a time. Several accumulators hide the latency
  * of an addition. A short row that is reduced alone stays whole in registers. */
@@ -181,29 +100,6 @@ static bool shifts_by(const IR *ir, Ref value, Ref range) {
   return yes;
 }
 
-/* Whether ranges of the reduction may be unrolled whole: they are short and innermost, or copies share the vectors that are
- * read along them. */
-static bool may_unroll(const Model *m, uint32_t whole, int v) {
-  bool inner = true; /* all ranges inside of i are unrolled */
-  for (int i = m->n - 1; i >= m->nout; i--) {
-    bool shared = inner;
-    for (size_t k = 0; k < m->access.n; k++) {
-      const Access *a = &m->access.p[k];
-      shared |= !m->ordered && a->hot && a->depends[i] && a->along[i] >= 0 && (v < 0 || a->depends[v]);
-    }
-    if (whole >> i & 1 && !shared) return false;
-    inner &= whole >> i & 1;
-  }
-  return true;
-}
-
-static uint32_t brief_ranges(const Model *m) { /* bits: short ranges of the reduction */
-  uint32_t brief = 0;
-  for (int i = m->nout; i < m->n; i++)
-    brief |= (uint32_t)(m->extent[i] <= tunable(m->ir->ctx, whole_terms) && !range_limit(node(m->ir, m->range[i]))) << i;
-  return brief;
-}
-
 /* A reduction whose lanes go along a range that ends at a size has code for several pieces of it, in each row (sized.c). Rows
  * that share no terms only hide the latency of sums, so sized_row_tile of them suffice. */
 static void limit_rows(const Model *m, Tile *tile) {
@@ -216,7 +112,7 @@ static void limit_rows(const Model *m, Tile *tile) {
   while (m->extent[tile->p] % tile->up) tile->up--;
 }
 
-static Opts opts_of(Model *m, const Nest *n, Tile best) {
+Opts opts_of_tile(Model *m, const Nest *n, Tile best) {
   IR *ir = m->ir;
   const Target *t = m->t;
   const uint32_t brief = brief_ranges(m);
@@ -239,9 +135,9 @@ static Opts opts_of(Model *m, const Nest *n, Tile best) {
     Finds finds = { .room = 1, .gain = tunable(ir->ctx, tile_gain) };
     Tile tile = best;
     for (tile.whole = 0; tile.whole <= brief; tile.whole += 1u << m->nout) {
-      if (tile.whole & ~brief || !may_unroll(m, tile.whole, tile.v)) continue;
-      tile.terms = terms_of(m, tile.whole);
-      consider(m, tile, &finds);
+      if (tile.whole & ~brief || !tile_unrolls(m, tile.whole, tile.v)) continue;
+      tile.terms = tile_terms(m, tile.whole);
+      tile_consider(m, tile, &finds);
     }
     if (finds.n) best = finds.tile[0];
   }
@@ -286,33 +182,11 @@ static void rank(Ranking *k, const Opts *o, double cost) {
   k->cost[at] = cost;
 }
 
-static void search_lanes(Model *m, int v, uint32_t whole, Finds *finds) {
-  for (int lanes = m->t->vector_bytes / m->lane_bytes; lanes >= 2; lanes /= 2) {
-    if (lanes * 4 < target_least_vector(m->t) || (m->lane_bytes == 2 && !target_sums_halves(m->t, lanes))) return;
-    if (m->extent[v] < lanes || m->selects[v] || whole >> v & 1 || !may_unroll(m, whole, v)) continue;
-    search_tiles(m, v, lanes, whole, finds);
-    return;
-  }
-}
-
-static Finds find_tiles(Model *m, bool stages, int room) {
-  const int nv = m->ordered ? m->nout : m->n; /* ranges that may be lanes */
-  const uint32_t brief = brief_ranges(m);
-  Finds finds = { .room = room, .gain = tunable(m->ir->ctx, tile_gain) };
-  m->stages = stages;
-  for (uint32_t whole = 0; whole <= brief; whole += 1u << m->nout) {
-    if (whole & ~brief) continue;
-    if (may_unroll(m, whole, -1)) search_tiles(m, -1, 1, whole, &finds);
-    for (int v = 0; v < nv && m->t->vector_bytes; v++) search_lanes(m, v, whole, &finds);
-  }
-  return finds;
-}
-
 static void rank_vectors(Model *m, const Nest *n, bool stages, Ranking *ranking) {
   Finds finds = find_tiles(m, stages, ranking->room);
   if (!finds.n) finds.tile[finds.n++] = (Tile){ -1, 1, -1, -1, 1, 1, false, 0, 1, false };
   for (int i = 0; i < finds.n; i++) {
-    Opts o = opts_of(m, n, finds.tile[i]);
+    Opts o = opts_of_tile(m, n, finds.tile[i]);
     if (!o.staged || !stage_refuses(m->ir, nest_close(m->ir, n), m->t, &o)) rank(ranking, &o, finds.cost[i]);
   }
 }
@@ -380,7 +254,7 @@ static void rank_pairs(const Model *from, const Nest *n, int outer, int inner, R
   for (uint32_t whole = 0; whole <= brief; whole += 1u << m.nout)
     if (!(whole & ~brief)) search_lanes(&m, v, whole, &finds);
   for (int i = 0; i < finds.n; i++) {
-    Opts o = opts_of(&m, &merged, finds.tile[i]);
+    Opts o = opts_of_tile(&m, &merged, finds.tile[i]);
     for (int k = 0; k < o.n; k++) {
       Opt *p = &o.opt[k];
       if (p->range == by[1]) p->range = rows;
@@ -508,308 +382,3 @@ Opts heuristic_opts(IR *ir, const Nest *n, const Target *t) {
   heuristic_best(ir, n, t, 1, &o);
   return o;
 }
-
-/* The longest range that a tile of the schedule is along, and that ends at a size of the run; 0: there is none. values: how many
- * of its values a run needs */
-static Ref tiled_range(IR *ir, Ref nest, const Opts *o, tgcrt_size *values) {
-  const Needed *needed = nest_needed(ir, nest);
-  uint32_t seen = 0;
-  Ref longest = 0;
-  for (int i = 0; i < needed->n; i++) {
-    tgcrt_size any;
-    const int symbol = ir->extents.p[needed->is[i].of].symbol;
-    const Ref r = seen >> symbol & 1 ? 0 : sized_range(ir, nest, i, &any);
-    seen |= 1u << symbol;
-    if (!r || !opt_along(o, r) || (longest && range_extent(node(ir, r)) <= range_extent(node(ir, longest)))) continue;
-    longest = r;
-    *values = sized_front(ir, nest, r, any);
-  }
-  return longest;
-}
-
-/* The nest with one value along each range but r that ends at a size of the run, as the least sizes leave it */
-static Ref along_one(IR *ir, Ref nest, Ref r) {
-  tgcrt_size values;
-  Ref part;
-  for (int i = 0; i < nest_needed(ir, nest)->n; i++) {
-    const Ref other = sized_range(ir, nest, i, &values);
-    if (other && other != r && range_extent(node(ir, other)) > 1) nest = range_part(ir, nest, other, 0, 1, &part);
-  }
-  return nest;
-}
-
-/* ---- a tile for several sizes ---- */
-enum { SIZES_TRIED = 5 };
-
-/* The cheapest tile of a run, and how to price tiles there */
-typedef struct SizeTried {
-  int64_t values;          /* number of values that the run needs */
-  Ref part;
-  Nest nest;
-  Model m;
-  Tile best;
-} SizeTried;
-
-static bool try_size(IR *ir, Ref nest, const Target *t, Ref r, int64_t values, SizeTried *x) {
-  *x = (SizeTried){ .values = values };
-  x->nest = nest_open(ir, range_part(ir, nest, r, 0, values, &x->part));
-  model_build(&x->m, ir, &x->nest, t);
-  const Finds finds = find_tiles(&x->m, false, 1);
-  x->best = finds.n ? finds.tile[0] : (Tile){ 0 };
-  return finds.n > 0;
-}
-
-/* Cycles of the run with the tile */
-static double cycles_at(SizeTried *x, const Tile *tile) {
-  if (tile->v >= 0) model_lanes(&x->m, tile->v, tile->lanes);
-  return tile_cycles(&x->m, *tile);
-}
-
-/* The tile of those that are cheapest at single sizes which loses least beside these, in the mean of all sizes tried */
-static int least_loss(SizeTried *at, int n) {
-  int best = 0;
-  double least = INFINITY;
-  for (int i = 0; i < n; i++) {
-    double loss = 0;
-    for (int k = 0; k < n; k++) loss += cycles_at(&at[k], &at[i].best) / cycles_at(&at[k], &at[k].best);
-    if (loss < least) least = loss, best = i;
-  }
-  return best;
-}
-
-/* The schedule of a range without few values in any run: all sizes count alike, or the typical one alone. most: that of HIGH */
-static Opts tile_for_sizes(IR *ir, Ref nest, const Target *t, Ref r, const tgcrt_size *values, const Opts *most) {
-  const Extent *e = &ir->extents.p[values->of];
-  const Symbol *s = &ir->symbols.p[e->symbol];
-  const int64_t count = symbol_sizes(s);
-  const int n = s->typical ? 1 : count < SIZES_TRIED ? (int)count : SIZES_TRIED;
-  SizeTried at[SIZES_TRIED];
-  Opts o = *most;
-  int tried = 0;
-  bool all = true;
-  for (int i = 0; i < n && all; i++) {
-    const int64_t row = s->typical ? (s->typical - s->low) / s->step : n > 1 ? i * (count - 1) / (n - 1) : 0;
-    const int64_t now = e->at[row] * values->times;
-    if (now < 2) continue;
-    all = try_size(ir, nest, t, r, now, &at[tried++]);
-  }
-  if (all && tried) {
-    const SizeTried *best = &at[least_loss(at, tried)];
-    o = opts_of((Model *)&best->m, &best->nest, best->best);
-    const Opt *rows = opt_along(&o, best->part);
-    const bool fits = !rows || rows->lanes == 1;
-    opts_replace(&o, best->part, r);
-    if (!fits || opts_check(ir, nest, t, &o)) o = *most;
-  }
-  for (int i = 0; i < tried; i++) model_free(&at[i].m);
-  return o;
-}
-
-/* The nest only moves elements that lie side by side along `row`, and apart along r. */
-static bool transposes(IR *ir, Ref nest, Ref row, Ref r) {
-  const Node *x = node(ir, store_value(node(ir, nest_body(node(ir, nest)))));
-  int64_t step = 0, across = 1;
-  Ref rest;
-  if (x->op != OP_LOAD || load_gate(x) || !opens_range(ir, nest, row)) return false;
-  const Ref at = load_index(x);
-  return ix_split(ir, at, row, &step, &rest) && step == 1 && ix_split(ir, at, r, &across, &rest) && across > 1;
-}
-
-/* Shuffles transpose blocks. Larger blocks take less time for each element, but have more code, and at a small size most of their
- * elements are not needed. most: the schedule for HIGH, whose lanes go along r. false: the nest is no such copy */
-static bool small_blocks(IR *ir, Ref nest, const Target *t, Ref r, const Opts *most, Opts *blocks) {
-  Opts o = *most;
-  bool any = false;
-  for (int i = 0; i < o.n; i++) {
-    if (o.opt[i].range == r || o.opt[i].lanes > 1 || !transposes(ir, nest, o.opt[i].range, r)) continue;
-    Opt *lanes = &o.opt[opt_along(&o, r) - o.opt];
-    const int64_t extent = range_extent(node(ir, o.opt[i].range));
-    while (lanes->lanes > tunable(ir->ctx, sized_narrow) && lanes->lanes % 2 == 0) lanes->lanes /= 2;
-    const int row = shuffle_row(dt_bytes((DType)node(ir, nest_body(node(ir, nest)))->dt), lanes->lanes, extent);
-    if (row > 1 && o.opt[i].unroll > row) o.opt[i].unroll = row;
-    any = true;
-  }
-  *blocks = o;
-  return any && !opts_check(ir, nest, t, &o);
-}
-
-/* For a range of sizes, one schedule serves all of them, and its tiles' other side is the width of the packed weights. The
- * cheapest tile for the greatest size may have few rows. Then a run with a few more rows reads all weights twice. So the
- * schedule is that of a nest with as many rows as a square tile has. The rows of the typical size count if they are more. If
- * the greatest size has lanes along the range, a smaller one may fill none. Then lanes go along another range, if there is one.
- * With two ranges of sizes, all rows of a product's tile are along one of them: the other may have the size 1. */
-static Opts sized_default(IR *ir, Ref nest, const Target *t, Opts most) {
-  tgcrt_size values;
-  const Ref r = tiled_range(ir, nest, &most, &values);
-  if (!r) return most;
-  const Extent *e = &ir->extents.p[values.of];
-  const Symbol *s = &ir->symbols.p[e->symbol];
-  const Opt *rows = opt_along(&most, r);
-  Opts o;
-  if (rows->lanes > 1 && small_blocks(ir, nest, t, r, &most, &o)) return o;
-  const bool lanes = rows->lanes > 1 && values.times < (int64_t)rows->lanes * rows->unroll;
-  const int64_t square = t->vector_regs >= 32 ? tunable(ir->ctx, sized_rows_many) : tunable(ir->ctx, sized_rows);
-  const int64_t usual = s->typical ? e->at[(s->typical - s->low) / s->step] * values.times : 0;
-  const int64_t few = lanes ? 2 : usual > square ? usual : square;
-  if ((rows->lanes > 1 && !lanes) || rows->rows || most.isa_op) return most;
-  if (e->at[0] * values.times >= few || range_extent(node(ir, r)) < 2 * few)
-    return lanes ? most : tile_for_sizes(ir, nest, t, r, &values, &most);
-  Ref part;
-  const Ref alone = shares_weights(ir, nest, r) ? along_one(ir, nest, r) : nest;
-  const Nest n = nest_open(ir, range_part(ir, alone, r, 0, few, &part));
-  o = heuristic_opts(ir, &n, t);
-  rows = opt_along(&o, part);
-  if (rows ? rows->lanes > 1 : !lanes) return most;
-  opts_replace(&o, part, r);
-  return opts_check(ir, nest, t, &o) ? most : o;
-}
-
-/* The range along which a tile of `tile` rows has its other rows, and how many. Its extent is constant, and the weights do not
- * vary with it. An example is the height of a picture whose width is a size. .range 0: there is none */
-static Opt rows_apart(IR *ir, Ref nest, const Opts *o, Ref r, int tile) {
-  const Nest n = nest_open(ir, nest);
-  Opt best = { .unroll = 1, .lanes = 1 };
-  for (int k = 0; k < n.n; k++) {
-    const Ref other = n.ranges[k];
-    const int64_t extent = range_extent(node(ir, other));
-    if (other == r || opt_along(o, other) || range_ends_early(ir, nest, other) || reduction_repeats(ir, nest, other) ||
-        !shares_weights(ir, nest, other))
-      continue;
-    for (int rows = best.unroll + 1; rows <= tile && rows <= extent; rows++)
-      if (extent % rows == 0 && 5 * (tile / rows * rows) >= 4 * tile) best.range = other, best.unroll = rows;
-  }
-  return best;
-}
-
-/* How many of `rows` rows a tile along r has: if possible, tiles of the typical size are whole. */
-static int typical_rows(IR *ir, Ref nest, Ref r, int rows) {
-  tgcrt_size values;
-  for (int i = 0; i < nest_needed(ir, nest)->n; i++) {
-    if (sized_range(ir, nest, i, &values) != r) continue;
-    values = sized_front(ir, nest, r, values);
-    const Extent *e = &ir->extents.p[values.of];
-    const Symbol *s = &ir->symbols.p[e->symbol];
-    const int64_t typical = s->typical ? e->at[(s->typical - s->low) / s->step] * values.times : 0;
-    for (int n = rows; typical && 2 * n > rows; n--)
-      if (typical % n == 0) return n;
-  }
-  return rows;
-}
-
-/* A tile with rows along two ranges that end at sizes would leave rests of both. It gets all of them along the longer one. */
-static void rows_along_one(IR *ir, Ref nest, Opts *o) {
-  int first = -1;
-  for (int i = 0; i < o->n; i++) {
-    const Opt *p = &o->opt[i];
-    if (p->lanes > 1 || p->rows || p->unroll < 2 || !opens_range(ir, nest, p->range)) continue;
-    if (!range_ends_early(ir, nest, p->range)) continue;
-    if (first < 0) {
-      first = i;
-      continue;
-    }
-    const bool later = range_extent(node(ir, p->range)) > range_extent(node(ir, o->opt[first].range));
-    Opt *keep = &o->opt[later ? i : first];
-    keep->unroll *= o->opt[later ? first : i].unroll;
-    const int64_t extent = range_extent(node(ir, keep->range));
-    if (keep->unroll > extent) keep->unroll = (int)extent;
-    keep->unroll = typical_rows(ir, nest, keep->range, keep->unroll);
-    opts_drop(o, later ? first : i);
-    first = later ? i - 1 : first;
-    i--;
-  }
-}
-
-/* A size of the run may leave few rows of a tile. So the tile has most of its rows along another range, if it can. Then it is
- * full at small sizes, and fewer heights of it are left. */
-static Opts spread_rows(IR *ir, Ref nest, const Target *t, Opts o) {
-  tgcrt_size values;
-  if (!ir->symbols.n) return o;
-  if (!o.isa_op && !o.grouped && !o.staged) rows_along_one(ir, nest, &o);
-  const Ref r = tiled_range(ir, nest, &o, &values);
-  const Opt *tile = r ? opt_along(&o, r) : NULL;
-  Opts spread = o;
-  const bool other = o.isa_op || o.grouped || o.staged;
-  if (!tile || tile->lanes > 1 || tile->rows || tile->unroll < 4 || other || o.n == MAX_RANGES) return o;
-  const Opt apart = rows_apart(ir, nest, &o, r, tile->unroll);
-  if (!apart.range) return o;
-  spread.opt[spread.n++] = apart;
-  spread.opt[tile - o.opt].unroll = tile->unroll / apart.unroll;
-  if (tile->unroll / apart.unroll == 1) spread.opt[tile - o.opt] = spread.opt[--spread.n];
-  return opts_check(ir, nest, t, &spread) ? o : spread;
-}
-
-/* A product of two computed values may have rows and lanes along ranges that end at sizes, such as the scores of attention. Each
- * height of its tiles then has code for several widths. Such values are mostly in the nearest cache, so a tile has no more rows
- * than keep the multipliers busy. */
-static Opts fewer_rows(IR *ir, Ref nest, const Target *t, Opts o) {
-  const Opts most = o;
-  Opt *rows = NULL;
-  int vectors = 1;
-  bool wide = false;
-  if (!ir->symbols.n || o.isa_op || o.grouped || o.staged || !reductions_below(ir, nest)) return o;
-  for (int k = 0; k < o.n; k++) {
-    Opt *p = &o.opt[k];
-    if (!opens_range(ir, nest, p->range)) continue;
-    const bool ends = range_ends_early(ir, nest, p->range);
-    if (ends && p->lanes == 1 && !p->rows && !rows) rows = p;
-    else vectors *= p->unroll;
-    wide |= ends && p->lanes > 1;
-  }
-  if (!rows || !wide || shares_weights(ir, nest, rows->range)) return o;
-  while (rows->unroll % 2 == 0 && rows->unroll / 2 * vectors >= sums_in_flight(t)) rows->unroll /= 2;
-  return opts_check(ir, nest, t, &o) ? most : o;
-}
-
-Opts default_opts(IR *ir, Ref nest, const Target *t) {
-  const Nest n = nest_open(ir, nest);
-  if (target_has_threads(t)) return device_opts(ir, nest, t);
-  return fewer_rows(ir, nest, t, spread_rows(ir, nest, t, sized_default(ir, nest, t, heuristic_opts(ir, &n, t))));
-}
-
-int default_best(IR *ir, Ref nest, const Target *t, int room, Opts *out) {
-  const Nest n = nest_open(ir, nest);
-  return target_has_threads(t) ? device_best(ir, nest, t, room, out) : heuristic_best(ir, &n, t, room, out);
-}
-
-/* ---- schedules of remnants ---- */
-/* The schedule as its text reads back: rests in the order of its ranges. */
-static Opts in_order(IR *ir, Ref nest, const Opts *o) {
-  Sb text = { 0 };
-  opts_print(ir, nest, o, &text);
-  const Opts again = opts_read(ir, nest, text.p);
-  sb_free(&text);
-  return again;
-}
-
-/* Sums are not in parts (sized.c). */
-static void add_in_order(Opts *o) {
-  int n = 0;
-  for (int i = 0; i < o->n; i++)
-    if (!o->opt[i].partial) o->opt[n++] = o->opt[i];
-  o->n = n;
-}
-
-static void complete(IR *ir, Ref nest, const Target *t, int depth, Opts *o) {
-  Remnants parts = { 0 };
-  CHECK(depth < 16);
-  if (target_has_threads(t) && !o->split) return; /* devices have gates in place of borders and rests */
-  if (!target_has_threads(t)) sized_opts(ir, nest, o);
-  *o = in_order(ir, nest, o);
-  opts_parts(ir, nest, t, o, &parts);
-  const bool given = o->nparts == (int)parts.n;
-  o->nparts = o->nborders = 0;
-  for (size_t i = 0; i < parts.n; i++) {
-    const Remnant *p = &parts.p[i];
-    Opts part = given ? opts_read(ir, p->nest, o->part[i]) : p->own ? default_opts(ir, p->nest, t) : p->opts;
-    Sb text = { 0 };
-    if (!given && t->in_order) add_in_order(&part);
-    complete(ir, p->nest, t, depth + 1, &part);
-    opts_print(ir, p->nest, &part, &text);
-    CHECK(o->nparts < MAX_PARTS);
-    o->part[o->nparts++] = sb_keep(&text, &ir->ctx->model);
-    o->nborders += p->border;
-  }
-  VEC_FREE(&parts);
-}
-
-void opts_complete(IR *ir, Ref nest, const Target *t, Opts *o) { complete(ir, nest, t, 0, o); }

@@ -3,7 +3,7 @@
  * U * L need not divide E. The rest of a nest's range becomes a nest with its own schedule. The rest of a reduction becomes a
  * second reduction, or one more vector, of which some lanes count. Two steps come before the tiles. Groups of a range's values go
  * to a dot-product instruction. Loops are put in order: a range in blocks of B values becomes b * B + r, and tiles divide r. The
- * schedule is complete here: it has a schedule for each rest and each border (opts_complete in heuristic.c), so no heuristic
+ * schedule is complete here: it has a schedule for each rest and each border (opts_complete in complete.c), so no heuristic
  * runs.
  *
  * reorder: needs: opts that opts_check accepts, groups made        gives: loops in the order of the opts, NestState.kept
