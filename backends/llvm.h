@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* llvm.h: prints programs as text of LLVM's IR (llvm.c, llvm_prelude.c), and lets LLVM 19 compile the text to machine code
- * (llvm_build.c). */
+/* llvm.h: prints programs as text of LLVM's IR (llvm.c, llvm_exprs.c, llvm_vectors.c, llvm_prelude.c), and lets LLVM 19 compile
+ * the text to machine code (llvm_build.c). */
 #ifndef TGC_LLVM_H
 #define TGC_LLVM_H
 #include "backends.h"
 
-/* ---- llvm.c: spellings of types and functions in LLVM's IR ---- */
+/* ---- llvm_exprs.c: spellings of types and functions in LLVM's IR ---- */
 typedef struct Text { char s[24]; } Text;
 extern const char *const llvm_scalar[DT_COUNT];              /* by DType: type of a scalar; i1 for bool, i16 for f16 and bf16 */
 Text llvm_type(const char *element, int lanes);              /* type of a vector: "<8 x float>"; for one lane, `element` */
@@ -13,6 +13,7 @@ Text llvm_value(DType d, int lanes);                         /* type of a value 
 Text llvm_suffix(DType d, int lanes);                        /* end of the names of intrinsics for a type: "f32", "v8f32" */
 const char *llvm_libm(Op op);                                /* name of the libm function that computes op on doubles. NULL:
                                                                 LLVM computes op without libm, or libm has no function for op */
+/* ---- llvm.c ---- */
 /* Appends a module with p's kernels, and with functions c0, c1 and so on (Backend.load, target/backend.h) */
 void llvm_kernels(const Plan *p, const Target *t, Sb *out);
 

@@ -34,7 +34,7 @@ CYCLES = [
 ANY_OP = "the node may be of any op here"
 BY_NUMBER = {
     "backends/exprs.c": (1, ANY_OP),
-    "backends/llvm.c": (1, ANY_OP),
+    "backends/llvm_exprs.c": (1, ANY_OP),
     "compiler/graph/grow.c": (2, ANY_OP),
     "compiler/graph/integer.c": (4, "sums, products and pads alike; before the op is looked at"),
     "compiler/graph/padding_split.c": (1, ANY_OP),
