@@ -27,7 +27,6 @@ CYCLES = [
     ("interp: interp_graph tape", "values of nodes are made by tapes, and tapes read values of nodes"),
     ("frontends: sized_fit sized_joined", "extents of reshapes follow from those of other nodes, which follow from theirs"),
     ("cmd/lib: model resume", "a dump records the options that a compilation follows, and going on from it is a compilation"),
-    ("backends: llvm llvm_prelude", "functions that kernels call are written in the spellings of the kernels, whose prelude they are"),
 ]
 
 # Operands that are read by number, src[0]: how many of a file, and why. Elsewhere they are read by name (ir.h, accessors.h).
