@@ -66,7 +66,7 @@ typedef struct Tape {
  * are numbered in row-major order: the last axis of the list varies fastest. */
 typedef struct Sweep { int n, axis[MAX_RANK]; } Sweep;
 
-typedef struct Eval Eval;                      /* the state of an evaluation (interp_graph.c) */
+typedef struct Eval Eval;                      /* the state of an evaluation (eval_items.h) */
 const Value *eval_value(const Eval *e, Ref r); /* returns the storage of r; NULL if the tape must compute r */
 DType eval_type(const Eval *e, DType d);       /* type in which values of type d are computed and stored */
 IR *eval_ir(const Eval *e);
@@ -85,7 +85,10 @@ void tape_identity(const Tape *t, Affine *at); /* sets at[i] to the function tha
  * computed from the joined axis. keep: a mask of axes; an axis in the mask is never joined with an axis that the mask lacks. */
 void tape_ready(Tape *t, uint32_t keep);
 void tape_close(Tape *t);
+
+/* ---- tape_run.c ---- */
 Sweep tape_axes(const Tape *t, uint32_t mask);         /* the sweep over those axes of the mask whose extent is not 1 */
+int64_t tape_work(const Tape *t);                       /* number of instructions that do something at each point */
 int64_t tape_points(const Tape *t, const Sweep *s);     /* number of points of the sweep */
 void tape_seek(Tape *t, const Sweep *s, int64_t start); /* sets Tape.pos to point number `start` of s, along the axes of s only */
 /* Runs the instructions `from` to `to` - 1 at n points of the sweep s, from point number `start` on. n is at most BLOCK. Along
