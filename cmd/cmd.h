@@ -33,7 +33,7 @@ enum { SCHEMA_VERSION = 1 };   /* version of the layout of the reports that --js
 #define DEFAULT_ISA "portable"
 #endif
 
-/* ---- options.c and option_rows.c: the command line ---- */
+/* ---- options.c, option_checks.c, option_errors.c and option_rows.c: the command line ---- */
 typedef enum {
 #define VERB(name, args, gloss, examples) VERB_##name,
 #include "options.h"
@@ -82,6 +82,11 @@ void options_init(Options *o, Verb verb);                 /* sets all options to
 /* Sets an option of the verb o->verb. name: without "--". value NULL: the option is given without a value. The text `value` must
  * outlive o. Returns -1, or EX_USAGE_ if the option is wrong. */
 int option_set(Options *o, const char *name, const char *value);
+/* Tell what is wrong with the command line, and return EX_USAGE_. The message for a wrong value ends with the nearest of the
+ * option's choices. */
+int option_wrong(const Options *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int option_wrong_value(const Options *o, const char *option, const char *value, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 int options_check(const Options *o); /* checks the values and their combinations; returns -1, or EX_USAGE_ if any is wrong */
 /* Fills in o from the command line. Returns -1 if the verb is to be run. Otherwise the result is an exit code: tgc has printed
  * the help, the manual page or its version, or the command line is wrong. */

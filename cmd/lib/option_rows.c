@@ -61,3 +61,11 @@ bool pace_cpus(const char *text, Pace *p) {
     if (*(at = end) != ',') return false;
   }
 }
+
+double duration(const char *text) {
+  char *end;
+  double v = strtod(text, &end);
+  double unit = *end == 'm' ? 60 : *end == 'h' ? 3600 : 1;
+  if (*end == 's' || *end == 'm' || *end == 'h') end++;
+  return end == text || *end || !(v >= 0 && v < 1e7) ? -1 : v * unit;
+}

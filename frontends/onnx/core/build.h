@@ -399,7 +399,7 @@ Ref softmax(Build *b, Ref x, int axis, bool log); /* the softmax of x along the 
 Ref layer_norm(Build *b, Ref x, Ref scale, Ref bias);
 Ref rms_norm(Build *b, Ref x, Ref scale);       /* the result has the type of `scale` */
 
-/* ---- window_ops.c ---- */
+/* ---- window_ops.c, transposed_ops.c, pool_ops.c ---- */
 /* The convolution of x [batch, channels, spatial axes] with weights [maps, channels / groups, kernel axes]. The ONNX node must
  * have the attributes of Conv. The types of x and weights must not be f16 or bf16. */
 Ref conv(Build *b, Ref x, Ref weights);
