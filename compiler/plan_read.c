@@ -35,28 +35,66 @@ static const char *wanted_string(Parser *p, const char *what) {
   return s;
 }
 
+/* ---- fields that name something ---- */
+static void read_key(Parser *p, const Field *f, char *key) {
+  const char *s = wanted_string(p, f->name);
+  if (strlen(s) != 64) scan_bad(p, p->at, "expected a key of 64 digits");
+  memcpy(key, s, 65);
+}
+
+static void read_value_name(Parser *p, const Field *f, Ref *value) {
+  Reader *rd = reader_of(p);
+  const char *s;
+  const size_t len = scan_word(p, &s);
+  if (!len) scan_bad(p, p->at, "expected the name of a value, found %s", scan_found(p));
+  if (p->level == L_GRAPH) VEC_PUSH(&rd->later, ((Later){ (Ref)rd->placed.n, f->at, s, len })); /* a later line may define it */
+  else *value = parse_graph_name(p, s, len);
+}
+
+static Ref read_range_name(Parser *p) {
+  const char *s;
+  const size_t len = scan_word(p, &s);
+  if (!len) scan_bad(p, p->at, "expected the name of a range, found %s", scan_found(p));
+  const Ref r = parse_lookup(p, s, len);
+  if (node(p->ir, r)->op != OP_RANGE && node(p->ir, r)->op != OP_CONST)
+    scan_bad(p, s, "'%.*s' is not a range", shown(len), s);
+  return r;
+}
+
+static const IsaOp *read_isa_op(Parser *p, const Field *f) {
+  const char *s = wanted_string(p, f->name);
+  const IsaOp *u = isa_op_named(s, strlen(s));
+  if (!u) scan_bad(p, p->at, "there is no instruction '%s'", s);
+  return u;
+}
+
+static const MatrixUnit *read_unit(Parser *p, const Field *f) {
+  const char *s = wanted_string(p, f->name);
+  const MatrixUnit *u = matrix_unit_named(s, strlen(s));
+  if (!u) scan_bad(p, p->at, "there is no matrix instruction '%s'", s);
+  return u;
+}
+
+/* Returns the bits of a literal of type d. wanted: as the message calls it */
+static int64_t read_literal(Parser *p, DType d, const char *wanted) {
+  const char *s;
+  const size_t len = scan_literal(p, &s);
+  if (!len) scan_bad(p, p->at, "expected %s, found %s", wanted, scan_found(p));
+  return scan_bits(p, s, len, d);
+}
+
 /* Reads the value of a field, behind its '='. n: gets the length of an F_LIST */
 static void read_field(Parser *p, const Field *f, void *record, Ref value, int *n) {
-  Reader *rd = reader_of(p);
-  char *at = (char *)record + f->at;
-  int64_t *list = (int64_t *)(void *)at;
+  void *at = (char *)record + f->at;
+  int64_t *list = at;
   const int rank = axes_of(p->ir, value);
-  const char *s;
-  size_t len;
   switch (f->kind) {
   case F_FLAG: *(bool *)at = true; return;
-  case F_INT: *(int *)(void *)at = (int)ranged(p, f); return;
+  case F_INT: *(int *)at = (int)ranged(p, f); return;
   case F_LONG: *list = ranged(p, f); return;
-  case F_REAL:
-    if (!(len = scan_literal(p, &s))) scan_bad(p, p->at, "expected a number, found %s", scan_found(p));
-    *list = scan_bits(p, s, len, DT_F64);
-    return;
-  case F_TEXT: *(const char **)(void *)at = wanted_string(p, f->name); return;
-  case F_KEY:
-    s = wanted_string(p, f->name);
-    if (strlen(s) != 64) scan_bad(p, p->at, "expected a key of 64 digits");
-    memcpy(at, s, 65);
-    return;
+  case F_REAL: *list = read_literal(p, DT_F64, "a number"); return;
+  case F_TEXT: *(const char **)at = wanted_string(p, f->name); return;
+  case F_KEY: read_key(p, f, at); return;
   case F_AXES:
     if (ranged_list(p, f, rank, list) != rank) scan_bad(p, p->at, "%s needs %d integers", f->name, rank);
     return;
@@ -68,30 +106,13 @@ static void read_field(Parser *p, const Field *f, void *record, Ref value, int *
   }
   case F_FILL: {
     const DType d = (DType)node(p->ir, value)->dt;
-    if (!(len = scan_literal(p, &s))) scan_bad(p, p->at, "expected a literal, found %s", scan_found(p));
-    *(Ref *)(void *)at = c_bits(p->ir, d, scan_bits(p, s, len, d));
+    *(Ref *)at = c_bits(p->ir, d, read_literal(p, d, "a literal"));
     return;
   }
-  case F_VALUE:
-    if (!(len = scan_word(p, &s))) scan_bad(p, p->at, "expected the name of a value, found %s", scan_found(p));
-    if (p->level == L_GRAPH) VEC_PUSH(&rd->later, ((Later){ (Ref)rd->placed.n, f->at, s, len })); /* a later line may define it */
-    else *(Ref *)(void *)at = parse_graph_name(p, s, len);
-    return;
-  case F_NODE:
-    if (!(len = scan_word(p, &s))) scan_bad(p, p->at, "expected the name of a range, found %s", scan_found(p));
-    *(Ref *)(void *)at = parse_lookup(p, s, len);
-    if (node(p->ir, *(Ref *)(void *)at)->op != OP_RANGE && node(p->ir, *(Ref *)(void *)at)->op != OP_CONST)
-      scan_bad(p, s, "'%.*s' is not a range", shown(len), s);
-    return;
-  case F_ISA_OP:
-    s = wanted_string(p, f->name);
-    if (!(*(const IsaOp **)(void *)at = isa_op_named(s, strlen(s)))) scan_bad(p, p->at, "there is no instruction '%s'", s);
-    return;
-  case F_UNIT:
-    s = wanted_string(p, f->name);
-    if (!(*(const MatrixUnit **)(void *)at = matrix_unit_named(s, strlen(s))))
-      scan_bad(p, p->at, "there is no matrix instruction '%s'", s);
-    return;
+  case F_VALUE: read_value_name(p, f, at); return;
+  case F_NODE: *(Ref *)at = read_range_name(p); return;
+  case F_ISA_OP: *(const IsaOp **)at = read_isa_op(p, f); return;
+  case F_UNIT: *(const MatrixUnit **)at = read_unit(p, f); return;
   case F_TENSOR:
     *list = ranged(p, f);
     if (*list >= (int64_t)p->ir->tensors.n) scan_bad(p, p->at, "there is no weight %lld", (long long)*list);

@@ -202,7 +202,8 @@ static void print_memory(const Options *o, const Plan *p) {
   for (size_t i = 0; i < p->ir->bufs.n; i++) {
     const Buf *b = &p->ir->bufs.p[i];
     if (b->kind != BUF_ARENA || l[i].first < 0) continue;
-    table_row(&t, arena_printf(&c->model, "  %lld", (long long)b->offset), arena_printf(&c->model, "%lld bytes", (long long)b->elems * dt_bytes(b->dt)),
+    table_row(&t, arena_printf(&c->model, "  %lld", (long long)b->offset),
+              arena_printf(&c->model, "%lld bytes", (long long)b->elems * dt_bytes(b->dt)),
               arena_printf(&c->model, "k%d to k%d", l[i].first, l[i].last));
   }
   for (size_t k = 0; k < p->memory.states.n; k++) {
@@ -398,6 +399,71 @@ static void multiplications_of(const Plan *p, double n[2]) {
   for (int i = 0; i < 2; i++) n[i] = plan_multiplications(p, run[i]);
 }
 
+typedef struct Inspected {   /* what the report tells of a plan */
+  const Plan *p;
+  Cost cost;
+  double products[2];        /* multiplications at the least sizes and at the greatest */
+  const ProgramTime *predicted; /* NULL: not asked for */
+  json_t *contractions;
+  json_t *kernels;           /* NULL: only text is printed, without compiled kernels */
+} Inspected;
+
+static int inspect_json(Ctx *c, const Options *o, const Inspected *x, json_t *report) {
+  const Plan *p = x->p;
+  const Cost *cost = &x->cost;
+  json_object_update_new(
+      report, json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "isa", p->in->target->isa, "optimize",
+                        optimize_name[p->in->optimize], "flops", (json_int_t)cost->flops, "bytes_read", (json_int_t)cost->read,
+                        "bytes_written", (json_int_t)cost->written, "arena_bytes", (json_int_t)p->memory.arena_bytes,
+                        "arena_bound", (json_int_t)p->memory.arena_bound, "weight_bytes", (json_int_t)p->weights.bytes,
+                        "kernels", x->kernels, "buffers", memory_json(p)));
+  add_traffic(p, json_object_get(report, "kernels"));
+  if (x->predicted) add_predicted(c, p, x->predicted, report);
+  json_object_set_new(report, "contractions", x->contractions);
+  json_object_set_new(report, "layouts", layouts_json(p));
+  json_object_set_new(report, "moved_bytes", json_integer(moved_bytes(p)));
+  json_object_set_new(report, "multiplications",
+                      json_pack("{s:f, s:f}", "least", x->products[0], "greatest", x->products[1]));
+  if (p->in->target->dev) json_object_set_new(report, "products", products_json(p));
+  if (least_seconds(p) > 0) json_object_set_new(report, "least_seconds", json_real(least_seconds(p)));
+  const int code = check_limits(c, o, p->memory.arena_bytes, p->weights.bytes, p->kernels.n, report);
+  json_print(report);
+  return code;
+}
+
+/* n: number of nodes before any pass, and by op */
+static void print_ops(const Options *o, size_t n, const int count[OP_COUNT]) {
+  Sb ops = { 0 };
+  for (int i = 0; i < OP_COUNT; i++)
+    if (count[i]) sb_printf(&ops, "%s%s\t%d", ops.n ? " " : "", op_info[i].name, count[i]);
+  print_words(ops.n ? ops.p : "", 8, printf("nodes   %zu: ", n), terminal_room(o));
+  sb_free(&ops);
+}
+
+static void print_plan(Ctx *c, const Options *o, const Inspected *x) {
+  const Plan *p = x->p;
+  const Target *t = p->in->target;
+  const Cost *cost = &x->cost;
+  printf("kernels %zu for %s\ncost    %s, reads %s, writes %s\narena   %s (at least %s)\nweights %s\n", p->kernels.n, t->isa,
+         count_text(c, (double)cost->flops, "flop"), bytes_text(c, cost->read), bytes_text(c, cost->written),
+         bytes_text(c, p->memory.arena_bytes), bytes_text(c, p->memory.arena_bound), bytes_text(c, p->weights.bytes));
+  print_products(p);
+  if (p->ir->symbols.n)
+    printf("sizes   %s at the least sizes, %s at the greatest\n", count_text(c, x->products[0], "multiplication"),
+           count_text(c, x->products[1], "multiplication"));
+  if (x->predicted)
+    printf("time    %s predicted for one core of the machine '%s'\n", time_text(c, sum_of(p, x->predicted)),
+           predict_facts(c, t)->name);
+  if (least_seconds(p) > 0)
+    printf("bound   %s by %d GB/s and %d GFLOP/s\n", time_text(c, least_seconds(p) * 1e3), t->dev->gigabytes, t->dev->gigaflops);
+  if (!o->explain) return;
+  print_contractions(c, o, x->contractions);
+  print_kernels(o, p, x->kernels);
+  print_layouts(o, p);
+  print_moves(p, cost->read + cost->written);
+  print_memory(o, p);
+}
+
 int verb_inspect(Ctx *c, const Options *o) {
   if (o->tunables) return tunables_list(c, o);
   if (is_bundle(o->model)) return inspect_bundle(c, o);
@@ -405,60 +471,19 @@ int verb_inspect(Ctx *c, const Options *o) {
   Graph *g = load_graph(c, o, NULL);
   int count[OP_COUNT];
   size_t n = count_ops(g, count); /* before any pass */
-  json_t *contractions = find_contractions(g);
+  Inspected x = { .contractions = find_contractions(g) };
   json_t *report = o->json ? json_report("inspect", o->model) : NULL;
   if (report) json_object_update_new(report, graph_json(g));
-  const Plan *p = plan_of(o, g, t, NULL);
-  Cost cost = cost_of(p);
-  double products[2];
-  multiplications_of(p, products);
-  const ProgramTime *predicted = o->predict ? predict_ms(c, p) : NULL;
-  json_t *kernels = o->archs ? compiled_kernels(c, o, p) : report ? json_kernels(p) : NULL;
-  if (report) {
-    json_object_update_new(
-        report, json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "isa", p->in->target->isa, "optimize",
-                          optimize_name[p->in->optimize], "flops",
-                          (json_int_t)cost.flops, "bytes_read", (json_int_t)cost.read, "bytes_written", (json_int_t)cost.written,
-                          "arena_bytes", (json_int_t)p->memory.arena_bytes, "arena_bound", (json_int_t)p->memory.arena_bound,
-                          "weight_bytes", (json_int_t)p->weights.bytes, "kernels", kernels, "buffers", memory_json(p)));
-    add_traffic(p, json_object_get(report, "kernels"));
-    if (predicted) add_predicted(c, p, predicted, report);
-    json_object_set_new(report, "contractions", contractions);
-    json_object_set_new(report, "layouts", layouts_json(p));
-    json_object_set_new(report, "moved_bytes", json_integer(moved_bytes(p)));
-    json_object_set_new(report, "multiplications", json_pack("{s:f, s:f}", "least", products[0], "greatest", products[1]));
-    if (p->in->target->dev) json_object_set_new(report, "products", products_json(p));
-    if (least_seconds(p) > 0) json_object_set_new(report, "least_seconds", json_real(least_seconds(p)));
-    const int code = check_limits(c, o, p->memory.arena_bytes, p->weights.bytes, p->kernels.n, report);
-    json_print(report);
-    return code;
-  }
-  Sb ops = { 0 };
-  for (int i = 0; i < OP_COUNT; i++)
-    if (count[i]) sb_printf(&ops, "%s%s\t%d", ops.n ? " " : "", op_info[i].name, count[i]);
+  const Plan *p = x.p = plan_of(o, g, t, NULL);
+  x.cost = cost_of(p);
+  multiplications_of(p, x.products);
+  if (o->predict) x.predicted = predict_ms(c, p);
+  x.kernels = o->archs ? compiled_kernels(c, o, p) : report ? json_kernels(p) : NULL;
+  if (report) return inspect_json(c, o, &x, report);
   print_interface(c, o, p->g);
-  print_words(ops.n ? ops.p : "", 8, printf("nodes   %zu: ", n), terminal_room(o));
-  sb_free(&ops);
-  printf("kernels %zu for %s\ncost    %s, reads %s, writes %s\narena   %s (at least %s)\nweights %s\n", p->kernels.n,
-         p->in->target->isa, count_text(c, (double)cost.flops, "flop"), bytes_text(c, cost.read), bytes_text(c, cost.written),
-         bytes_text(c, p->memory.arena_bytes), bytes_text(c, p->memory.arena_bound), bytes_text(c, p->weights.bytes));
-  print_products(p);
-  if (p->ir->symbols.n)
-    printf("sizes   %s at the least sizes, %s at the greatest\n", count_text(c, products[0], "multiplication"),
-           count_text(c, products[1], "multiplication"));
-  if (predicted)
-    printf("time    %s predicted for one core of the machine '%s'\n", time_text(c, sum_of(p, predicted)),
-           predict_facts(c, t)->name);
-  if (least_seconds(p) > 0)
-    printf("bound   %s by %d GB/s and %d GFLOP/s\n", time_text(c, least_seconds(p) * 1e3), t->dev->gigabytes, t->dev->gigaflops);
-  if (o->explain) {
-    print_contractions(c, o, contractions);
-    print_kernels(o, p, kernels);
-    print_layouts(o, p);
-    print_moves(p, cost.read + cost.written);
-    print_memory(o, p);
-  }
-  json_decref(contractions);
-  json_decref(kernels);
+  print_ops(o, n, count);
+  print_plan(c, o, &x);
+  json_decref(x.contractions);
+  json_decref(x.kernels);
   return check_limits(c, o, p->memory.arena_bytes, p->weights.bytes, p->kernels.n, NULL);
 }

@@ -460,15 +460,17 @@ static Ref written(Build *b, int past, Ref x, Ref before, int64_t extent) {
   return write_rows(b, old, x, g_binary(ir, OP_SUB, place, before), 2);
 }
 
-void op_ms_group_query_attention(Build *b) {
-  IR *ir = b->ir;
+/* The sizes of a GroupQueryAttention. length: number of new queries; total: of keys, with the past ones; extent: of keys for
+ * which there is room */
+typedef struct GroupQuery { int64_t heads, groups, batch, length, total, extent; } GroupQuery;
+
+static GroupQuery group_query_read(Build *b) {
   int n;
-  int64_t heads = attr_int(b, "num_heads"), groups = attr_int(b, "kv_num_heads");
-  const Node *x = node(ir, need_rank(b, Q, "query", 3));
+  const Node *x = node(b->ir, need_rank(b, Q, "query", 3));
   if (!has_in(b, SEQLENS) || !has_in(b, TOTAL)) bad(b, "inputs 'seqlens_k' and 'total_sequence_length' are required");
-  int64_t batch = x->dims[0], length = x->dims[1], total = *const_ints(b, TOTAL, "total_sequence_length", &n);
+  const int64_t batch = x->dims[0], length = x->dims[1], total = *const_ints(b, TOTAL, "total_sequence_length", &n);
   if (n != 1) bad(b, "input 'total_sequence_length' has %d entries, expected 1", n);
-  int64_t held = has_in(b, PAST_K - 1) ? in_node(b, PAST_K - 1)->dims[2] : 0, extent = total > held ? total : held;
+  const int64_t held = has_in(b, PAST_K - 1) ? in_node(b, PAST_K - 1)->dims[2] : 0, extent = total > held ? total : held;
   for (int k = GQA_MORE; k < b->nin; k++)
     if (has_in(b, k)) bad(b, "input %d, which holds scales or norms, is not supported", k);
   if (attr_int(b, "kv_cache_bit_width") || !attr_int(b, "causal") || attr_int(b, "sliding_window_cache"))
@@ -478,39 +480,57 @@ void op_ms_group_query_attention(Build *b) {
   if (total < length || extent > MAX_ELEMS)
     bad(b, "input 'total_sequence_length' is %lld, expected at least %lld, the number of new keys, and at most 2^40",
         (long long)total, (long long)length);
-  Attend a = { .scale = attr_float(b, "scale"), .cap = attr_float(b, "softcap") };
+  return (GroupQuery){ attr_int(b, "num_heads"), attr_int(b, "kv_num_heads"), batch, length, total, extent };
+}
+
+/* Splits queries, keys and values into heads. They are three inputs, or columns of one. */
+static void group_query_split(Build *b, const GroupQuery *g, Attend *a) {
+  IR *ir = b->ir;
+  const int64_t heads = g->heads, groups = g->groups, columns = in_node(b, Q)->dims[2];
   if (has_in(b, K) && has_in(b, V)) {
-    a.q = split_heads(b, b->in[Q], heads, "query");
-    a.k = split_heads(b, b->in[K], groups, "key");
-    a.v = split_heads(b, b->in[V], groups, "value");
+    a->q = split_heads(b, b->in[Q], heads, "query");
+    a->k = split_heads(b, b->in[K], groups, "key");
+    a->v = split_heads(b, b->in[V], groups, "value");
   } else {
-    if (x->dims[2] % (heads + 2 * groups))
+    if (columns % (heads + 2 * groups))
       bad(b, "the %lld columns of input 'query' do not split into %lld heads of queries and %lld each of keys and values",
-          (long long)x->dims[2], (long long)heads, (long long)groups);
-    int64_t d = x->dims[2] / (heads + 2 * groups);
-    a.q = split_heads(b, shrink_axis(ir, b->in[Q], 2, 0, 1, heads * d), heads, "query");
-    a.k = split_heads(b, shrink_axis(ir, b->in[Q], 2, heads * d, 1, groups * d), groups, "query");
-    a.v = split_heads(b, shrink_axis(ir, b->in[Q], 2, (heads + groups) * d, 1, groups * d), groups, "query");
+          (long long)columns, (long long)heads, (long long)groups);
+    int64_t d = columns / (heads + 2 * groups);
+    a->q = split_heads(b, shrink_axis(ir, b->in[Q], 2, 0, 1, heads * d), heads, "query");
+    a->k = split_heads(b, shrink_axis(ir, b->in[Q], 2, heads * d, 1, groups * d), groups, "query");
+    a->v = split_heads(b, shrink_axis(ir, b->in[Q], 2, (heads + groups) * d, 1, groups * d), groups, "query");
   }
   for (int k = 0; k < 2; k++) {
-    const int64_t *new = dims_of(b, k ? a.v : a.k);
-    if (new[0] != batch || !new[2])
-      bad(b, "keys and values must have %lld sequences and at least one step, found %lld and %lld", (long long)batch,
+    const int64_t *new = dims_of(b, k ? a->v : a->k);
+    if (new[0] != g->batch || !new[2])
+      bad(b, "keys and values must have %lld sequences and at least one step, found %lld and %lld", (long long)g->batch,
           (long long)new[0], (long long)new[2]);
   }
+}
+
+/* Rotates queries and keys by their positions. before: number of past keys */
+static void group_query_rotate(Build *b, const GroupQuery *g, Ref before, Attend *a) {
+  IR *ir = b->ir;
+  if (!has_in(b, COS) || !has_in(b, SIN)) bad(b, "attribute 'do_rotary' needs the inputs 'cos_cache' and 'sin_cache'");
+  Ref places = query_places(b, g->length, before);
+  places = g_reshape(ir, places, 2, (int64_t[]){ dims_of(b, places)[0], g->length });
+  if (has_in(b, PLACES)) places = g_cast(ir, need_rank(b, PLACES, "position_ids", 2), DT_I64);
+  int64_t width = in_node(b, COS)->rank == 2 ? 2 * in_node(b, COS)->dims[1] : 0;
+  a->q = rotary(b, a->q, b->in[COS], b->in[SIN], places, width, attr_int(b, "rotary_interleaved"));
+  a->k = rotary(b, a->k, b->in[COS], b->in[SIN], places, width, attr_int(b, "rotary_interleaved"));
+}
+
+void op_ms_group_query_attention(Build *b) {
+  IR *ir = b->ir;
+  const GroupQuery g = group_query_read(b);
+  const int64_t heads = g.heads, length = g.length, total = g.total;
+  Attend a = { .scale = attr_float(b, "scale"), .cap = attr_float(b, "softcap") };
+  group_query_split(b, &g, &a);
   bool first = total == length; /* a prompt: there is no past yet, and padding follows it */
-  Ref lengths = per_batch(b, b->in[SEQLENS], batch), before = first ? integer(b, 0) : add(b, lengths, integer(b, 1 - length));
-  if (attr_int(b, "do_rotary")) {
-    if (!has_in(b, COS) || !has_in(b, SIN)) bad(b, "attribute 'do_rotary' needs the inputs 'cos_cache' and 'sin_cache'");
-    Ref places = query_places(b, length, before);
-    places = g_reshape(ir, places, 2, (int64_t[]){ dims_of(b, places)[0], length });
-    if (has_in(b, PLACES)) places = g_cast(ir, need_rank(b, PLACES, "position_ids", 2), DT_I64);
-    int64_t width = in_node(b, COS)->rank == 2 ? 2 * in_node(b, COS)->dims[1] : 0;
-    a.q = rotary(b, a.q, b->in[COS], b->in[SIN], places, width, attr_int(b, "rotary_interleaved"));
-    a.k = rotary(b, a.k, b->in[COS], b->in[SIN], places, width, attr_int(b, "rotary_interleaved"));
-  }
-  a.k = written(b, PAST_K - 1, a.k, before, extent);
-  a.v = written(b, PAST_V - 1, a.v, before, extent);
+  Ref lengths = per_batch(b, b->in[SEQLENS], g.batch), before = first ? integer(b, 0) : add(b, lengths, integer(b, 1 - length));
+  if (attr_int(b, "do_rotary")) group_query_rotate(b, &g, before, &a);
+  a.k = written(b, PAST_K - 1, a.k, before, g.extent);
+  a.v = written(b, PAST_V - 1, a.v, before, g.extent);
   int64_t window = attr_int(b, "local_window_size");
   Attend now = a;
   now.k = shrink_axis(ir, a.k, 2, 0, 1, total);

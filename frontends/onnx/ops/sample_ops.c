@@ -154,26 +154,39 @@ void op_affine_grid(Build *b) {
 /* ---- DeformConv: each tap of each window is sampled at a position with its own offset ---- */
 /* inputs: x; weights [M, C / group, taps]; offsets [N, offset groups, taps, 2, positions] with merged axes; a bias; a factor
  * for each sample */
-void op_deform_conv(Build *b) {
-  IR *ir = b->ir;
+typedef struct Deform {
+  int64_t group, groups;         /* groups of channels that share weights, and that share offsets */
+  int64_t n, channels, maps;     /* images, channels, filters */
+  int64_t k[2], taps, out[2], places, pixels;
+} Deform;
+
+static Deform deform_read(Build *b) {
   const Node *x = in_node(b, 0), *w = in_node(b, 1), *off = in_node(b, 2);
   if (x->rank != 4 || w->rank != 4 || off->rank != 4)
     bad(b, "the input, the weights and the offsets must have rank 4: only images with two axes are supported");
-  int64_t group = attr_int(b, "group"), groups = attr_int(b, "offset_group"), n = x->dims[0], channels = x->dims[1],
-          maps = w->dims[0];
-  int64_t k[2] = { w->dims[2], w->dims[3] }, taps = elems_mul(b, k[0], k[1]), out[2] = { off->dims[2], off->dims[3] };
-  int64_t places = elems_mul(b, out[0], out[1]), pixels = elems_mul(b, x->dims[2], x->dims[3]);
-  if (!pixels || !taps) bad(b, "the images and the filters must not be empty");
+  Deform d = { .group = attr_int(b, "group"), .groups = attr_int(b, "offset_group"), .n = x->dims[0], .channels = x->dims[1],
+               .maps = w->dims[0], .k = { w->dims[2], w->dims[3] }, .out = { off->dims[2], off->dims[3] } };
+  d.taps = elems_mul(b, d.k[0], d.k[1]);
+  d.places = elems_mul(b, d.out[0], d.out[1]);
+  d.pixels = elems_mul(b, x->dims[2], x->dims[3]);
+  const long long group = d.group, groups = d.groups, channels = d.channels, maps = d.maps;
+  if (!d.pixels || !d.taps) bad(b, "the images and the filters must not be empty");
   if (elems_mul(b, w->dims[1], group) != channels)
-    bad(b, "the weights have %lld channels in %lld groups, but the input has %lld", (long long)w->dims[1], (long long)group,
-        (long long)channels);
-  if (maps % group) bad(b, "attribute 'group' is %lld, which does not divide %lld filters", (long long)group, (long long)maps);
-  if (channels % groups)
-    bad(b, "attribute 'offset_group' is %lld, which does not divide %lld channels", (long long)groups, (long long)channels);
-  if (off->dims[0] != n || off->dims[1] != 2 * elems_mul(b, groups, taps))
-    bad(b, "input 'offset' must have %lld images and 2 x %lld x %lld channels", (long long)n, (long long)groups, (long long)taps);
-  DType acc = acc_type(in_dt(b, 0));
-  Ref moved = g_reshape(ir, g_cast(ir, b->in[2], acc), 5, (int64_t[]){ n, groups, taps, 2, places }), at[2];
+    bad(b, "the weights have %lld channels in %lld groups, but the input has %lld", (long long)w->dims[1], group, channels);
+  if (maps % group) bad(b, "attribute 'group' is %lld, which does not divide %lld filters", group, maps);
+  if (channels % groups) bad(b, "attribute 'offset_group' is %lld, which does not divide %lld channels", groups, channels);
+  if (off->dims[0] != d.n || off->dims[1] != 2 * elems_mul(b, groups, d.taps))
+    bad(b, "input 'offset' must have %lld images and 2 x %lld x %lld channels", (long long)d.n, groups, (long long)d.taps);
+  if (has_in(b, 4) && dims_elems(in_node(b, 4)->dims, in_node(b, 4)->rank) != d.n * groups * d.taps * d.places)
+    bad(b, "input 'mask' must have one element for each sampled value");
+  return d;
+}
+
+/* The positions of all samples along both axes of the images: [N, offset groups, taps, positions] */
+static void deform_positions(Build *b, const Deform *d, DType acc, Ref at[2]) {
+  IR *ir = b->ir;
+  const Node *x = in_node(b, 0);
+  const Ref moved = g_reshape(ir, g_cast(ir, b->in[2], acc), 5, (int64_t[]){ d->n, d->groups, d->taps, 2, d->places });
   int64_t kernel[2], stride[2], dilation[2], pads[4];
   ints_into(b, "kernel_shape", 2, 0, kernel);
   ints_into(b, "strides", 2, 1, stride);
@@ -181,44 +194,59 @@ void op_deform_conv(Build *b) {
   ints_into(b, "pads", 4, 0, pads);
   for (int a = 0; a < 2; a++) {
     int64_t reach;
-    if (!i64_mul(k[a] - 1, dilation[a], &reach) || reach > MAX_ELEMS) bad(b, "the kernel is too large on axis %d", a);
+    if (!i64_mul(d->k[a] - 1, dilation[a], &reach) || reach > MAX_ELEMS) bad(b, "the kernel is too large on axis %d", a);
     int64_t room = x->dims[2 + a] + pads[a] + pads[2 + a] - reach - 1;
-    if ((kernel[a] && kernel[a] != k[a]) || room < 0 || room / stride[a] + 1 != out[a])
+    if ((kernel[a] && kernel[a] != d->k[a]) || room < 0 || room / stride[a] + 1 != d->out[a])
       bad(b, "the offsets do not match the window positions on axis %d", a);
-    Ref tap = times(b, iota_axis(ir, acc, k[a], 1 + a, 5), (double)dilation[a]),
-        place = times(b, iota_axis(ir, acc, out[a], 3 + a, 5), (double)stride[a]);
+    Ref tap = times(b, iota_axis(ir, acc, d->k[a], 1 + a, 5), (double)dilation[a]),
+        place = times(b, iota_axis(ir, acc, d->out[a], 3 + a, 5), (double)stride[a]);
     Ref grid = g_expand(ir, plus(b, g_binary(ir, OP_ADD, tap, place), (double)-pads[a]), 5,
-                        (int64_t[]){ 1, k[0], k[1], out[0], out[1] });
-    grid = g_reshape(ir, grid, 4, (int64_t[]){ 1, 1, taps, places });
+                        (int64_t[]){ 1, d->k[0], d->k[1], d->out[0], d->out[1] });
+    grid = g_reshape(ir, grid, 4, (int64_t[]){ 1, 1, d->taps, d->places });
     at[a] = g_binary(ir, OP_ADD, without_axes(ir, shrink_axis(ir, moved, 3, a, 1, 1), 1u << 3), grid);
   }
-  Ref factor = has_in(b, 4) ? g_cast(ir, b->in[4], acc) : 0, sum = 0;
-  if (factor && dims_elems(in_node(b, 4)->dims, in_node(b, 4)->rank) != n * groups * taps * places)
-    bad(b, "input 'mask' must have one element for each sampled value");
-  if (factor) factor = g_reshape(ir, factor, 4, (int64_t[]){ n, groups, taps, places });
-  int64_t each[4] = { n, groups, channels / groups, taps * places }, one[4] = { n, groups, 1, taps * places };
-  Ref image = g_reshape(ir, g_cast(ir, b->in[0], acc), 4, (int64_t[]){ n, groups, channels / groups, pixels });
-  for (int corner = 0; corner < 4; corner++) { /* weights of the four pixels around a position, 0 for pixels outside */
-    Ref index = c_int(ir, DT_I64, 0), weight = factor, inside = 0;
-    for (int a = 0; a < 2; a++) {
-      Ref base = g_unary(ir, OP_FLOOR, at[a]), part = g_binary(ir, OP_SUB, at[a], base);
-      bool next = corner >> a & 1;
-      if (next) base = plus(b, base, 1);
-      else part = plus(b, g_unary(ir, OP_NEG, part), 1);
-      double top = (double)(x->dims[2 + a] - 1);
-      Ref in = g_binary(ir, OP_AND, g_binary(ir, OP_CMPLE, num(b, base, 0), base),
-                        g_binary(ir, OP_CMPLE, base, num(b, base, top)));
-      inside = inside ? g_binary(ir, OP_AND, inside, in) : in;
-      weight = weight ? g_binary(ir, OP_MUL, weight, part) : part;
-      Ref whole = clamp_index(b, g_cast(ir, base, DT_I64), x->dims[2 + a]);
-      index = g_binary(ir, OP_ADD, g_binary(ir, OP_MUL, index, c_int(ir, DT_I64, x->dims[2 + a])), whole);
-    }
-    Ref v = g_gather(ir, image, g_reshape(ir, index, 4, one), 3);
-    v = g_where(ir, g_reshape(ir, inside, 4, one), g_binary(ir, OP_MUL, v, g_reshape(ir, weight, 4, one)), num(b, v, 0));
+}
+
+/* One of the four pixels around each position: its value times its weight, 0 outside of the image. Bits of corner: the pixel is
+ * the later one along an axis. factor: a further factor of the weight, or 0 */
+static Ref deform_corner(Build *b, const Deform *d, Ref image, const Ref at[2], int corner, Ref factor) {
+  IR *ir = b->ir;
+  const Node *x = in_node(b, 0);
+  const int64_t one[4] = { d->n, d->groups, 1, d->taps * d->places };
+  Ref index = c_int(ir, DT_I64, 0), weight = factor, inside = 0;
+  for (int a = 0; a < 2; a++) {
+    Ref base = g_unary(ir, OP_FLOOR, at[a]), part = g_binary(ir, OP_SUB, at[a], base);
+    if (corner >> a & 1) base = plus(b, base, 1);
+    else part = plus(b, g_unary(ir, OP_NEG, part), 1);
+    double top = (double)(x->dims[2 + a] - 1);
+    Ref in = g_binary(ir, OP_AND, g_binary(ir, OP_CMPLE, num(b, base, 0), base),
+                      g_binary(ir, OP_CMPLE, base, num(b, base, top)));
+    inside = inside ? g_binary(ir, OP_AND, inside, in) : in;
+    weight = weight ? g_binary(ir, OP_MUL, weight, part) : part;
+    Ref whole = clamp_index(b, g_cast(ir, base, DT_I64), x->dims[2 + a]);
+    index = g_binary(ir, OP_ADD, g_binary(ir, OP_MUL, index, c_int(ir, DT_I64, x->dims[2 + a])), whole);
+  }
+  Ref v = g_gather(ir, image, g_reshape(ir, index, 4, one), 3);
+  return g_where(ir, g_reshape(ir, inside, 4, one), g_binary(ir, OP_MUL, v, g_reshape(ir, weight, 4, one)), num(b, v, 0));
+}
+
+void op_deform_conv(Build *b) {
+  IR *ir = b->ir;
+  const Deform d = deform_read(b);
+  const DType acc = acc_type(in_dt(b, 0));
+  const int64_t each = d.channels / d.groups, own = d.channels / d.group; /* channels of a group */
+  Ref at[2], sum = 0;
+  deform_positions(b, &d, acc, at);
+  Ref factor = has_in(b, 4) ? g_cast(ir, b->in[4], acc) : 0;
+  if (factor) factor = g_reshape(ir, factor, 4, (int64_t[]){ d.n, d.groups, d.taps, d.places });
+  Ref image = g_reshape(ir, g_cast(ir, b->in[0], acc), 4, (int64_t[]){ d.n, d.groups, each, d.pixels });
+  for (int corner = 0; corner < 4; corner++) {
+    Ref v = deform_corner(b, &d, image, at, corner, factor);
     sum = sum ? g_binary(ir, OP_ADD, sum, v) : v;
   }
-  sum = g_reshape(ir, g_expand(ir, sum, 4, each), 4, (int64_t[]){ n, group, channels / group * taps, places });
-  Ref filters = g_reshape(ir, g_cast(ir, b->in[1], acc), 3, (int64_t[]){ group, maps / group, channels / group * taps });
-  Ref y = g_reshape(ir, matmul(b, filters, sum), 4, (int64_t[]){ n, maps, out[0], out[1] });
+  sum = g_expand(ir, sum, 4, (int64_t[]){ d.n, d.groups, each, d.taps * d.places });
+  sum = g_reshape(ir, sum, 4, (int64_t[]){ d.n, d.group, own * d.taps, d.places });
+  Ref filters = g_reshape(ir, g_cast(ir, b->in[1], acc), 3, (int64_t[]){ d.group, d.maps / d.group, own * d.taps });
+  Ref y = g_reshape(ir, matmul(b, filters, sum), 4, (int64_t[]){ d.n, d.maps, d.out[0], d.out[1] });
   b->out[0] = g_cast(ir, has_in(b, 3) ? add_bias(b, y, 3) : y, in_dt(b, 0));
 }
