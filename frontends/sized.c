@@ -3,9 +3,9 @@
  *
  * The front ends build a graph for one size of each dimension. So the graph of the greatest sizes is built. For each dimension it
  * is compared with those of a few other sizes (the probes). sized_fit.c finds out which extents follow from the sizes, and
- * sized_nodes.c replaces nodes that take other entries at other sizes. graph/needs.c says which entries of each value a run needs,
- * and sized_proof.c proves it for each combination of sizes. A model whose arithmetic depends on the sizes in another way is
- * refused.
+ * sized_nodes.c replaces nodes that take other entries at other sizes. graph/needs.c says which entries of each value a run
+ * needs, and sized_proof.c proves it for each combination of sizes. A model whose arithmetic depends on the sizes in another way
+ * is refused.
  *
  * Above TRIES_MOST combinations, not all are tried. In those that are tried, all sizes but one are the least, a middle, or the
  * greatest of their range. Some others are tried, too. Shapes of the cut graph are products of numbers that follow from one size
@@ -15,6 +15,7 @@
  *
  * needs: a model with open dimensions    gives: the graph of the greatest sizes, with IR.symbols and GIO.open   breaks: nothing */
 #include "../compiler/graph/rules.h"
+#include "common/compose.h"
 #include "sized_parts.h"
 #include <stdlib.h>
 #include <string.h>
@@ -78,8 +79,8 @@ static const Operand *kept_operands(const Sizing *z, const Ref *src, IR *other, 
   return all;
 }
 
-/* At a size at which a part from the first entry on is all entries, the front end builds no node for it. There y is the peer of the
- * part's source. Returns the node of a part that has all entries of y. */
+/* At a size at which a part from the first entry on is all entries, the front end builds no node for it. There y is the peer
+ * of the part's source. Returns the node of a part that has all entries of y. */
 static const Node *whole_part(IR *ir, const Node *x, const Node *y) {
   Node as = *x;
   int64_t arg[2 * MAX_RANK];
@@ -217,6 +218,7 @@ static void try_sizes(Ctx *c, void *arg) {
   if (!t->needs) {
     find_all_open(c, z, g);
     note_peers(z, g, z->n);
+    graph_free(g);
     return;
   }
   sized_prove(c, &(SizedGraph){ z->g, &z->placed, t->needs, t->open }, g, t->run);
@@ -354,7 +356,8 @@ static int64_t sizes_of(const Symbol *s) { return (s->high - s->low) / s->step +
 /* Size number i of a symbol, from its greatest size on down */
 static int64_t nth_size(const Symbol *s, int64_t i) { return s->high - i * s->step; }
 
-/* Sets the sizes of combination number i. Returns how many of them are neither the least, nor the middle, nor the greatest one. */
+/* Sets the sizes of combination number i. Returns how many of them are neither the least, nor the middle, nor the greatest
+ * one. */
 static int set_combination(const Symbols *all, int64_t i, int64_t *run) {
   int between = 0;
   for (int k = 0; k < all->n; k++) {

@@ -31,7 +31,7 @@ typedef struct SizedGraph {
   const Needed *needs, *open;
 } SizedGraph;
 /* sized_proof.c: proves that s->g computes the outputs of the graph `want` in a run with the sizes `run`. The front end has built
- * `want` for these sizes alone. Fails if there is no proof. */
+ * `want` for these sizes alone. Fails if there is no proof. Frees `want`. */
 void sized_prove(Ctx *c, const SizedGraph *s, Graph *want, const int64_t *run);
 /* Loads the model at path. Returns the graph for the greatest sizes. The symbols of the graph's IR have the ranges. GIO.open of
  * inputs and outputs says which extents depend on sizes. Fails if runs with smaller sizes would need another graph. */

@@ -9,6 +9,7 @@
 #include "../compiler/graph/graph.h"
 #include "../compiler/interp/interp.h"
 #include "../compiler/ir/refmap.h"
+#include "common/compose.h"
 #include "sized.h"
 #include <stdlib.h>
 #include <string.h>
@@ -454,10 +455,13 @@ static Ref gather_of_all(IR *ir, Ref r, void *arg) {
 static const Rule tight_windows[] = { { OP_WINDOW, "tight window", tight_window }, { OP_NONE, NULL, NULL } };
 static const Rule no_gathers_of_all[] = { { OP_GATHER, "gather of all", gather_of_all }, { OP_NONE, NULL, NULL } };
 
+/* Frees g */
 static Graph *simplified(Graph *g, const Rule *rules) {
   ir_rewrite_graph(g, rules, NULL);
   graph_simplify(g, false);
-  return ir_compact(g);
+  Graph *h = ir_compact(g);
+  graph_free(g);
+  return h;
 }
 
 void sized_prove(Ctx *c, const SizedGraph *s, Graph *want, const int64_t *run) {
@@ -468,8 +472,10 @@ void sized_prove(Ctx *c, const SizedGraph *s, Graph *want, const int64_t *run) {
     wrong = difference(want, cut);
   }
   if (wrong) {
-    want = simplified(want, no_gathers_of_all);
-    wrong = difference(want, simplified(cut, no_gathers_of_all));
+    want = simplified(want, no_gathers_of_all), cut = simplified(cut, no_gathers_of_all);
+    wrong = difference(want, cut);
   }
   if (wrong) differs(c, ir_pos(want->ir, wrong), &s->g->ir->symbols, run);
+  graph_free(cut);
+  graph_free(want);
 }
