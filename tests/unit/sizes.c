@@ -614,7 +614,7 @@ static void run_model(Ctx *c, void *arg) {
   small_chunks.group_part = 1;
   if (m->groups == GROUPS_ALL) c->tunables = &small_chunks;
   Job range = m->job;
-  Heights heights = { { "test", any_heights, NULL }, { m->heights }, "" };
+  Heights heights = { { "test", any_heights, NULL, NULL }, { m->heights }, "" };
   load(c, &range);
   Plan *p = compile_graph(range.g, &(CompileOptions){ .target = target_find(&c->model, m->isa, &why),
                                                       .backend = backends[0],
@@ -634,28 +634,30 @@ static void run_model(Ctx *c, void *arg) {
 static const struct { int low, high; const char *text, *isa; Groups groups; } written[] = {
   /* A row of zeros behind the rows of a run is padding of the buffer. The nest that stores these rows ends where they end. */
   { 2, 16,
-    "x = input f32[n,1] \"x\"\ni = iota : i64[1]\nf = cast i : f32\nc = reshape f : [1,1]\nt = tanh x\nv = cat c, t, c axis=0\n"
+    .text = "x = input f32[n,1] \"x\"\ni = iota : i64[1]\nf = cast i : f32\nc = reshape f : [1,1]\nt = tanh x\n"
+    "v = cat c, t, c axis=0\n"
     "r = reduce v op=add axes=[0,1]\nd = sub v, r\ng = pad d, -inf lo=[2,0] hi=[1,0]\nm = max g, -9.0\na = abs m\n"
     "y = reduce a op=add axes=[0]\noutput y \"y\"\n" },
   /* The columns are as many as the rows of a tile, and end, too. */
   { 1, 3,
-    "x = input f32[8,n,2] \"x\"\ns = shrink x begin=[0,0,1] step=[1,1,1] : [8,n,1]\np = permute s perm=[0,2,1]\nm = mul s, p\n"
+    .text = "x = input f32[8,n,2] \"x\"\ns = shrink x begin=[0,0,1] step=[1,1,1] : [8,n,1]\np = permute s perm=[0,2,1]\n"
+    "m = mul s, p\n"
     "y = tanh m\noutput y \"y\"\n" },
-  { 1, 6, "x = input f32[16,n,1] \"x\"\np = permute x perm=[0,2,1]\nm = mul x, p\ny = tanh m\noutput y \"y\"\n" },
+  { 1, 6, .text = "x = input f32[16,n,1] \"x\"\np = permute x perm=[0,2,1]\nm = mul x, p\ny = tanh m\noutput y \"y\"\n" },
   /* The last column of the padding is one of a run of n=9 only. */
   { 1, 9,
-    "x = input f32[4,3,n] \"x\"\nf = reshape x : [4,n*3]\ny = pad f, 2.5 lo=[0,3] hi=[1,1]\noutput y \"y\"\n" },
+    .text = "x = input f32[4,3,n] \"x\"\nf = reshape x : [4,n*3]\ny = pad f, 2.5 lo=[0,3] hi=[1,1]\noutput y \"y\"\n" },
   /* The only window has two taps, and a run up to five entries. */
   { 1, 5,
-    "x = input f32[2,n] \"x\"\np = pad x, 0 lo=[0,0] hi=[0,2]\ns = shrink p begin=[0,0] step=[1,1] : [2,2]\n"
+    .text = "x = input f32[2,n] \"x\"\np = pad x, 0 lo=[0,0] hi=[0,2]\ns = shrink p begin=[0,0] step=[1,1] : [2,2]\n"
     "y = reduce s op=add axes=[1]\noutput y \"y\"\n" },
   /* Rows that only greater runs have, beside the run's rows themselves. */
   { 1, 4,
-    "x = input f32[n,4] \"x\"\nk = input f32[4] \"k\"\ny = add k, k\noutput y \"y\"\noutput x \"z\"\ni = iota : i64[2]\n"
+    .text = "x = input f32[n,4] \"x\"\nk = input f32[4] \"k\"\ny = add k, k\noutput y \"y\"\noutput x \"z\"\ni = iota : i64[2]\n"
     "m = mul i, 3\nj = reshape m : [2,1]\nq = gather x, j axis=0\noutput q \"q\"\n" },
   /* A vector that ends behind the piece of a group holds other elements, or starts earlier. */
   { 3, 14,
-    "u = input f32[n,4,10,4] \"x\"\nv0 = permute u perm=[1,0,2,3]\no0 = tanh v0\nv1 = cat v0, o0 axis=2\n"
+    .text = "u = input f32[n,4,10,4] \"x\"\nv0 = permute u perm=[1,0,2,3]\no0 = tanh v0\nv1 = cat v0, o0 axis=2\n"
     "q1 = reduce v1 op=max axes=[3]\nd1 = sub v1, q1\ne1 = exp d1\nz1 = reduce e1 op=add axes=[3]\nv2 = div e1, z1\n"
     "q2 = reduce v2 op=max axes=[3]\nd2 = sub v2, q2\ne2 = exp d2\nz2 = reduce e2 op=add axes=[3]\nv3 = div e2, z2\n"
     "r3 = reduce v3 op=max axes=[0,1]\nt3 = mul r3, 0.003\nv4 = sub v3, t3\nr4 = reduce v4 op=add axes=[2]\n"
@@ -664,9 +666,9 @@ static const struct { int low, high; const char *text, *isa; Groups groups; } wr
     "wr = reshape w : [4,n,1,1]\nv9 = add v8, wr\ny = permute v9 perm=[1,0,2,3]\noutput y \"y\"\n",
     "x86-64-v4", GROUPS_ALL },
   /* Rows of another length, and a scatter to elements: both number the elements of a run. */
-  { 1, 9, "x = input f32[n,4] \"x\"\nc = cat x, x axis=0\ny = reshape c : [4,n*2]\noutput y \"y\"\n" },
+  { 1, 9, .text = "x = input f32[n,4] \"x\"\nc = cat x, x axis=0\ny = reshape c : [4,n*2]\noutput y \"y\"\n" },
   { 1, 5,
-    "x = input f32[3,n] \"x\"\nq = input f32[3,1] \"q\"\np = cast q : i64\nf = reshape x : [n*3,1]\n"
+    .text = "x = input f32[3,n] \"x\"\nq = input f32[3,1] \"q\"\np = cast q : i64\nf = reshape x : [n*3,1]\n"
     "s = scatter f, p, q op=add axis=0\ny = reshape s : [3,n]\noutput y \"y\"\n" },
 };
 
