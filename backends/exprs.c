@@ -206,8 +206,8 @@ static void put_infix(Render *w, Sb *o, const Node *x) {
   bool sum = x->op == OP_ADD || x->op == OP_SUB, product = x->op == OP_MUL;
   const char *op = x->dt == DT_BOOL && product ? "&" : op_info[x->op].c;
   const Node *c = node(w->ir, rhs(x));
-  if (x->op == OP_ADD && c->op == OP_CONST && (c->dt == DT_I64 || (c->dt == DT_I32 && narrow_indices(w->t))) && const_value(c) < 0 &&
-      const_value(c) > INT32_MIN) {
+  if (x->op == OP_ADD && c->op == OP_CONST && (c->dt == DT_I64 || (c->dt == DT_I32 && narrow_indices(w->t))) &&
+      const_value(c) < 0 && const_value(c) > INT32_MIN) {
     sb_printf(o, "(%s - %lld)", arg_as(w, x, 0, SUM), -(long long)const_value(c));
     return;
   }

@@ -294,8 +294,8 @@ static void put_parameters(const Plan *p, const Kernel *k, const Target *t, Sb *
     const Buf *b = &p->ir->bufs.p[k->bufs.p[i]];
     bool written = false;
     for (size_t j = 0; j < k->written.n; j++) written |= k->written.p[j] == k->bufs.p[i];
-    sb_printf(o, "%sptr %snocapture %salign %lld %%b%zu", i ? ", " : "", k->may_alias ? "" : "noalias ", written ? "" : "readonly ",
-              (long long)alignment(b), i);
+    sb_printf(o, "%sptr %snocapture %salign %lld %%b%zu", i ? ", " : "", k->may_alias ? "" : "noalias ",
+              written ? "" : "readonly ", (long long)alignment(b), i);
   }
   const bool sized = kernel_sized(p->ir, k);
   if (sized) sb_printf(o, "%sptr noalias nocapture readonly align 8 %%n", k->bufs.n ? ", " : "");

@@ -273,11 +273,12 @@ static void check(const Library *l, LLVMErrorRef e) {
 
 /* Passes that OPT_FAST omits. Loop strength reduction is 40 % of the time of code generation, and makes a kernel 0 to 5 %
  * faster. Scheduling instructions a second time is another 8 %; out-of-order cores gain little by it. The passes before
- * instruction selection are for source code, and selection keeps the kernels' order: together 10 %, without further spills.
- * A search for stores that could be merged is 12 %, and finds none, since programs are vectorised. Scheduling before registers
+ * instruction selection are for source code, and selection keeps the kernels' order: together 10 %, without further spills. A
+ * search for stores that could be merged is 12 %, and finds none, since programs are vectorised. Scheduling before registers
  * are allocated is 16 %; without it, 85 kernels of ShuffleNet took 0.994 times as long, since programs are in a good order.
  * Machine CSE is 5 %, and finds little after early-cse. On x86, a pass turns conditional moves of clamped indices into
- * branches. Without it, kernels of MobileNetV2 in 8 bits compile in 22 % less time, and touch the stack a quarter as often. LLVM has these options once for the whole process. */
+ * branches. Without it, kernels of MobileNetV2 in 8 bits compile in 22 % less time, and touch the stack a quarter as often.
+ * LLVM has these options once for the whole process. */
 static void set_fast_options(const Library *l, const Target *t) {
   static const char *const without[] = { "tgc", "-disable-lsr", "-disable-post-ra", "-disable-cgp", "-disable-mergeicmps",
                                          "-disable-constant-hoisting", "-disable-copyprop", "-pre-RA-sched=fast",

@@ -106,8 +106,8 @@ Archs cuda_archs(Ctx *c, const ImageOrder *order) {
   const MatrixUnit *u;
   for (int i = 0; (u = device_matrix_unit(order->target->dev, i)); i++)
     if (a.arch[0] < u->capability)
-      fail(c, EX_USAGE_, "sm_%d has no %s, which --isa=%s may use: leave it out of --arch, or name an --isa without +mma", a.arch[0],
-           u->name, order->target->isa);
+      fail(c, EX_USAGE_, "sm_%d has no %s, which --isa=%s may use: leave it out of --arch, or name an --isa without +mma",
+           a.arch[0], u->name, order->target->isa);
   return a;
 }
 

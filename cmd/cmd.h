@@ -342,10 +342,10 @@ const Setting *settings_of(Ctx *c, const Options *o, const Target *t, const char
 /* Times of a run that `threads` threads share; threads 0: not measured. untuned: ms of a run without the tuner's schedules;
  * tuned: ms of a run with these schedules. low, high: ends of the confidence interval of tuned / untuned */
 typedef struct ValidatedAt { int threads; double untuned, tuned, low, high; } ValidatedAt;
-/* done: the model was validated. found: number of nests for which the tuner found a schedule; kept: number of nests whose final
- * schedule is not Goal.base (tune.h). at: times with the requested number of threads; other: times with another number of
- * threads. decision: ndecisions decisions of passes. The schedules were validated together with these decisions. plan: the plan of
- * the bundle that was validated */
+/* done: the model was validated. found: number of nests for which the tuner found a schedule; kept: number of nests whose
+ * final schedule is not Goal.base (tune.h). at: times with the requested number of threads; other: times with another number
+ * of threads. decision: ndecisions decisions of passes. The schedules were validated together with these decisions. plan: the
+ * plan of the bundle that was validated */
 typedef struct Validated {
   bool done;
   int kept, found;

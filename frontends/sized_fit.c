@@ -421,8 +421,8 @@ static bool find_opened_of(const Sizing *z, Ref r) {
   return open_axis(ir, r, axis, extent) || more;
 }
 
-/* The same for all nodes. Sizing.open does not know yet what follows from an axis that this call has opened. There a formula would
- * be a guess from few samples, so these nodes wait for the next call. */
+/* The same for all nodes. Sizing.open does not know yet what follows from an axis that this call has opened. There a formula
+ * would be a guess from few samples, so these nodes wait for the next call. */
 static bool find_opened(const Sizing *z, const Refs *order) {
   bool more = false, *waits = xcalloc(z->ir->n, sizeof *waits);
   for (size_t i = 0; i < order->n; i++) {

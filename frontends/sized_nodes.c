@@ -382,8 +382,8 @@ static Ref sized_cat(Sizing *z, Ref r, Ref *src) {
   return all < 0 ? value : graph_masked(ir, value, axis, all, 0);
 }
 
-/* Rows of IR.opened are about nodes of the front end. Later passes make other nodes, and may not find the extents behind such rows.
- * Sets Sizing.lost. */
+/* Rows of IR.opened are about nodes of the front end. Later passes make other nodes, and may not find the extents behind such
+ * rows. Sets Sizing.lost. */
 static void find_lost(Sizing *z, const Refs *order) {
   const IR *ir = z->ir;
   z->lost = ARENA_NEW(&ir->ctx->model, bool, ir->n);

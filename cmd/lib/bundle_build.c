@@ -195,7 +195,8 @@ int compile_text(Ctx *c, void *arg, const char *const *argv, Bytes text, Bytes *
   Texts words = { 0 };
   file_put(c, in, text.p, text.n);
   for (; *argv; argv++) VEC_PUSH(&words, !strcmp(*argv, "<") ? in : !strcmp(*argv, ">") ? out : *argv);
-  const int code = run_tool(c, l->o, l->scratch, (Tool){ .what = "compiler", .variable = "TGC_CLANG", .makes = out }, &words, why);
+  const int code = run_tool(c, l->o, l->scratch, (Tool){ .what = "compiler", .variable = "TGC_CLANG", .makes = out }, &words,
+                            why);
   VEC_FREE(&words);
   if (!code) *made = file_read(c, out, (size_t)1 << 40);
   return code;
@@ -236,7 +237,8 @@ int example_run(Ctx *c, const Options *o, const char *scratch, const char *emula
 
 const char *audited_object(Ctx *c, const Options *o, const char *dir, const char *scratch, const Interface *f,
                            const char *source) {
-  /* Functions of x86-64 that call no other may use bytes below their frame, which gcc does not count. As a frame it counts them. */
+  /* Functions of x86-64 that call no other may use bytes below their frame, which gcc does not count. As a frame it counts
+   * them. */
   const Arch arch = f->target->arch == ARCH_ANY ? host_arch() : f->target->arch;
   const char *kind = arch == ARCH_X86_64 ? "-c -fPIC -O3 -fstack-usage -fcallgraph-info=su -save-temps=obj -mno-red-zone"
                                          : "-c -fPIC -O3 -fstack-usage -fcallgraph-info=su -save-temps=obj";

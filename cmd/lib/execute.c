@@ -135,7 +135,8 @@ int model_open(const char *dir, const char *so_path, const Interface *f, int thr
   m->map_ms = clock_ms() - start;
   OpenFn open_device;
   *(void **)&open_device = symbol(m->so, f->name, "_open");
-  if (!status && open_device) status = open_device(m->ctx, &(tgcrt_device){ .name = f->device, .log = note_log, .log_arg = why, .wait_ms = DRIVER_MS });
+  if (!status && open_device)
+    status = open_device(m->ctx, &(tgcrt_device){ .name = f->device, .log = note_log, .log_arg = why, .wait_ms = DRIVER_MS });
   if (!status) status = init(m->ctx, arena, arena_bytes, weights, weight_bytes);
   *(void **)&m->set_sizes = symbol(m->so, f->name, "_set_sizes");
   m->again = NULL;

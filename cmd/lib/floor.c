@@ -22,8 +22,8 @@ static double multiply_cycles(const LeastWork *w, const CpuFacts *f) {
   return cycles;
 }
 
-/* Cycles to read what the caches cannot hold. However they replace lines, they have at most their size when a run begins. Each core
- * has caches of two levels, and all share the third. */
+/* Cycles to read what the caches cannot hold. However they replace lines, they have at most their size when a run begins. Each
+ * core has caches of two levels, and all share the third. */
 static double read_cycles(const LeastWork *w, const CpuFacts *f, int cores) {
   const double own = 1024 * cores * (f->at[FACT_L1] + f->at[FACT_L2]), all = own + 1024 * f->at[FACT_L3];
   const double memory = cores > 1 ? cores * f->at[FACT_ALL_READ] : f->at[FACT_MEMORY_READ];

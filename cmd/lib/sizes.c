@@ -85,8 +85,8 @@ bool sizes_asked(Ctx *c, const Options *o, const Symbols *all, int64_t *run) {
     int k = 0;
     if (!(at = next_size(at, &name, &size))) BUG("--size was not checked");
     if (!name && all->n > 1)
-      fail(c, EX_USAGE_, "--size %s: the model has %d ranges of sizes, so each size needs its name: --size %s=N,%s=N", o->run_size,
-           all->n, all->p[0].name, all->p[1].name);
+      fail(c, EX_USAGE_, "--size %s: the model has %d ranges of sizes, so each size needs its name: --size %s=N,%s=N",
+           o->run_size, all->n, all->p[0].name, all->p[1].name);
     while (name && k < all->n && (strlen(all->p[k].name) != name || strncmp(all->p[k].name, text, name))) k++;
     if (k == all->n) {
       Names names = { 0 };

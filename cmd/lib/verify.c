@@ -190,8 +190,8 @@ static void report_output(Ctx *c, Verify *v, size_t i, const Diff *d, json_t *li
   const OutputError e = output_error(&v->got[i], &v->want[i]);
   json_t *j = json_pack("{s:o, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "name", json_text(out->name), "passed", passed,
                         "elements", (json_int_t)compared(&v->want[i]), "outside", (json_int_t)d->bad, "max_ulp",
-                        real_json(d->max_ulp), "max_relative", real_json(d->max_rel), "max_absolute", real_json(d->max_abs), "rms", real_json(e.rms),
-                        "largest", real_json(e.largest), "reference_error", real_json(v->excused[i]));
+                        real_json(d->max_ulp), "max_relative", real_json(d->max_rel), "max_absolute", real_json(d->max_abs),
+                        "rms", real_json(e.rms), "largest", real_json(e.largest), "reference_error", real_json(v->excused[i]));
   if (v->sets.n > 1) json_object_set_new(j, "set", json_text(v->sets.p[i / v->nout / v->steps]));
   json_array_append_new(list, j);
   const char *run = run_text(c, v, i / v->nout), *text = diff_text(c, v, i, d, passed || !v->judged);

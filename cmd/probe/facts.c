@@ -156,7 +156,8 @@ INSTRUCTION(run_bf16, "bfmmla %0.4s, %1.8h, %2.8h")
 #define BF16_PRODUCTS 16
 #endif
 #if defined __AVX512FP16__ && LANES == 16
-/* A half of memory is spread to all lanes for three products, as in a kernel: it takes an instruction on a port of multiply-adds. */
+/* A half of memory is spread to all lanes for three products, as in a kernel: it takes an instruction on a port of
+ * multiply-adds. */
 static void run_fp16(const Test *t, long n) {
   static const uint16_t half = 0x3bff;
   Vec b = { 0 }, c, s0 = b, s1 = b, s2 = b, s3 = b, s4 = b, s5 = b, s6 = b, s7 = b, s8 = b, s9 = b, s10 = b, s11 = b;

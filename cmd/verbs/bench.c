@@ -297,7 +297,8 @@ static void print_bench(Ctx *c, Bench *b) {
            b->threads > 1 ? "s" : "");
   if (b->pairs.n) {
     const Paired x = paired_of(b->pairs.p, b->pairs.n);
-    printf("gain      %.3f: time without searched schedules over that with them, mean of %s of processes; 90 %% interval %.3f to %.3f\n",
+    printf("gain      %.3f: time without searched schedules over that with them, mean of %s of processes; 90 %% interval %.3f to "
+           "%.3f\n",
            1 / x.ratio, count_noun(&c->model, (int64_t)x.n, "pair"), 1 / x.high, 1 / x.low);
   } else if (b->plain) printf("gain      %.2f: median without searched schedules over the one with them\n", ratio(b, b->plain));
   if (b->same) puts("same      both bundles have the same code and weights: the true gain is 1");
@@ -356,9 +357,8 @@ static json_t *bench_json(Ctx *c, Bench *b) {
                                         latency_json(b->ort), "ratio", ratio(b, b->ort)));
   if (b->floor) json_object_set_new(j, "floor", floor_json(b));
   if (b->plain)
-    json_object_update_new(j,
-                           json_pack("{s:{s:o}, s:f, s:b}", "untuned", "latency", latency_json(b->plain), "gain", ratio(b, b->plain),
-                                     "same", b->same));
+    json_object_update_new(j, json_pack("{s:{s:o}, s:f, s:b}", "untuned", "latency", latency_json(b->plain), "gain",
+                                        ratio(b, b->plain), "same", b->same));
   if (b->pairs.n) json_object_set_new(j, "pairs", pairs_json(b));
   return j;
 }
@@ -406,7 +406,8 @@ static void check_limits(Ctx *c, Bench *b, const char *machine) {
 static void check_cpus(Ctx *c, const Bench *b) { /* before the C compiler runs */
   const long n = sysconf(_SC_NPROCESSORS_CONF);
   for (long i = n; n > 0 && i < PACE_CPUS; i++)
-    if (b->pace.cpus[i]) fail(c, EX_USAGE_, "--cpus %s: this machine has no CPU %ld; its CPUs are 0 to %ld", b->o->cpus, i, n - 1);
+    if (b->pace.cpus[i])
+      fail(c, EX_USAGE_, "--cpus %s: this machine has no CPU %ld; its CPUs are 0 to %ld", b->o->cpus, i, n - 1);
 }
 
 static void run_bench(Ctx *c, void *arg) {

@@ -176,7 +176,8 @@ static void fish_option(Ctx *c, const OptionRow *r, Texts *words) {
   if (value == VALUE_WORDS || value == VALUE_NAMES)
     printf(" %s -a '%s'", r->kind == MAYBE ? "-f" : "-x", joined(c, words, value == VALUE_NAMES ? "=" : ""));
   if (value == VALUE_FREE) printf(" -x");
-  if (value == VALUE_FILE || value == VALUE_FOLDER) printf(value == VALUE_FILE ? " -r -F" : " -x -a '(__fish_complete_directories)'");
+  if (value == VALUE_FILE || value == VALUE_FOLDER)
+    printf(value == VALUE_FILE ? " -r -F" : " -x -a '(__fish_complete_directories)'");
   printf(" -d '");
   put_fish(r->help);
   puts("'");

@@ -37,7 +37,8 @@ static void print_profile(Ctx *c, const Profile *p) {
   for (size_t i = 0; i < n; i++) {
     const KernelTime *r = &m->rows[i];
     const Layer *x = &m->layers.p[r->kernel];
-    const char *name = arena_printf(&c->model, "k%d", r->kernel), *nodes = x->nnodes ? layer_nodes(c, x, NODES_SHOWN) : x->schedule;
+    const char *name = arena_printf(&c->model, "k%d", r->kernel),
+               *nodes = x->nnodes ? layer_nodes(c, x, NODES_SHOWN) : x->schedule;
     table_row(&t, time_text(c, r->ms), arena_printf(&c->model, "%.1f %%", r->ms / m->total * 100),
               arena_printf(&c->model, "%.1f", r->gflops), arena_printf(&c->model, "%.1f", r->gbs),
               peak ? arena_printf(&c->model, "%.0f %%", r->roof * 100) : "-",

@@ -245,13 +245,13 @@ static void put_quantised(Ctx *c, Page *p) {
   for (size_t i = 0; i < json_array_size(layers); i++) put_layer(c, p, json_array_get(layers, i));
   sb_puts(&p->html, "</tbody></table>\n");
   if (held)
-    put_note(p, arena_printf(&c->model,
-                             "Layers of %s. Error alone: the relative error of the outputs, against the float model's, if only "
-                             "this layer is in 8 bits. Drop alone: how much worse the metric %s then is. The metric is %.6g in floats, "
-                             "%.6g with all layers in 8 bits, and %.6g for the model that was written.",
-                             text_at(p->quantised, "model"), text_at(held, "metric"), number_at(held, "float"),
-                             number_at(json_object_get(held, "all"), "metric"),
-                             number_at(json_object_get(held, "written"), "metric")));
+    put_note(p, arena_printf(
+                    &c->model,
+                    "Layers of %s. Error alone: the relative error of the outputs, against the float model's, if only "
+                    "this layer is in 8 bits. Drop alone: how much worse the metric %s then is. The metric is %.6g in floats, "
+                    "%.6g with all layers in 8 bits, and %.6g for the model that was written.",
+                    text_at(p->quantised, "model"), text_at(held, "metric"), number_at(held, "float"),
+                    number_at(json_object_get(held, "all"), "metric"), number_at(json_object_get(held, "written"), "metric")));
   else put_note(p, "The errors were not measured; tgc quantize measures them with --holdout.");
 }
 

@@ -209,8 +209,9 @@ static json_t *kernel_json(const Plan *p, const Kernel *x, const KernelOrigins *
   for (int i = 0; i < from->n; i++) json_array_append_new(nodes, json_text(p->ir->origins.p[from->origin[i]].text));
   json_t *trips = x->loop ? json_integer(trips_of(p, x)) : NULL;
   return json_pack("{s:o, s:o*, s:o*, s:o, s:i, s:o, s:I, s:I, s:I}", "nodes", nodes, "launches", launches_json(p, x, images),
-                   "trips", trips, "schedule", json_text(x->schedule), "group_size", x->group_size, "nests", nests_json(x), "flops",
-                   (json_int_t)x->flops, "bytes_read", (json_int_t)x->bytes_read, "bytes_written", (json_int_t)x->bytes_written);
+                   "trips", trips, "schedule", json_text(x->schedule), "group_size", x->group_size, "nests", nests_json(x),
+                   "flops", (json_int_t)x->flops, "bytes_read", (json_int_t)x->bytes_read, "bytes_written",
+                   (json_int_t)x->bytes_written);
 }
 
 json_t *json_kernels(const Plan *p) {
@@ -413,10 +414,10 @@ static json_t *images_json(const Rendering *r) { /* NULL: the driver compiles th
 static json_t *device_json(const Rendering *r) {
   const DeviceTables *t = &r->device;
   if (!r->o->backend->device) return NULL;
-  return json_pack("{s:s, s:I, s:I, s:I, s:I, s:b, s:s*, s:o*}", "interface", r->o->backend->device, "bytes", (json_int_t)t->bytes,
-                   "launches", (json_int_t)t->launches.n, "threads", (json_int_t)t->block, "shared_bytes",
-                   (json_int_t)t->shared_bytes, "f64", (int)(t->needs & TGCRT_NEEDS_F64), "compiler",
-                   r->images.maker, "images", images_json(r));
+  return json_pack("{s:s, s:I, s:I, s:I, s:I, s:b, s:s*, s:o*}", "interface", r->o->backend->device, "bytes",
+                   (json_int_t)t->bytes, "launches", (json_int_t)t->launches.n, "threads", (json_int_t)t->block, "shared_bytes",
+                   (json_int_t)t->shared_bytes, "f64", (int)(t->needs & TGCRT_NEEDS_F64), "compiler", r->images.maker, "images",
+                   images_json(r));
 }
 
 static json_t *sizes_json(const Symbols *all) {

@@ -51,8 +51,8 @@ static const char *put_slot(const Call *c, const Buf *b, const CallMoves *m, con
 static const char *put_at(const Call *c, size_t buffer, const CallMoves *m, const char *name) {
   name = arena_printf(&c->p->ir->ctx->model, "%s.bytes", name);
   if (m->turns) {
-    sb_printf(c->o, "  %s.odd = and i64 %%i, 1\n  %s.moved = mul i64 %s.odd, %lld\n  %s = add i64 %s.moved, %lld\n", name, name, name,
-              (long long)m->by.at, name, name, (long long)call_place(c->p, (size_t)c->k, buffer).at);
+    sb_printf(c->o, "  %s.odd = and i64 %%i, 1\n  %s.moved = mul i64 %s.odd, %lld\n  %s = add i64 %s.moved, %lld\n", name, name,
+              name, (long long)m->by.at, name, name, (long long)call_place(c->p, (size_t)c->k, buffer).at);
     return name;
   }
   if (!m->table) return put_round(c, call_place(c->p, (size_t)c->k, buffer).at, m->by.at, name);

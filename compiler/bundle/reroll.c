@@ -8,8 +8,8 @@
  *
  * A loop is a repeat as it stands. Runs of equal functions elsewhere are found for all periods at once, from the end backwards.
  * The covering by such runs that saves most is taken. Then each repeat is fitted to its buffers: its period doubled, iterations
- * dropped at either end. It stays if it makes the code of the calls smaller; code sizes are about equal on all machines. Two equal
- * layers of two calls are not worth it.
+ * dropped at either end. It stays if it makes the code of the calls smaller; code sizes are about equal on all machines. Two
+ * equal layers of two calls are not worth it.
  *
  * needs: functions of kernels, all buffers placed    gives: repeats, ascending and disjoint    breaks: nothing */
 #include "bundle.h"

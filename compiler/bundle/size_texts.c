@@ -88,7 +88,8 @@ bool size_appends(const Symbols *all) {
 
 const char *size_appended(const Rendering *r) {
   Sb s = { 0 };
-  for (int k = 0; k < r->p->ir->symbols.n; k++) sb_printf(&s, "%s%lld", k ? ", " : "", (long long)r->p->ir->symbols.p[k].appended);
+  for (int k = 0; k < r->p->ir->symbols.n; k++)
+    sb_printf(&s, "%s%lld", k ? ", " : "", (long long)r->p->ir->symbols.p[k].appended);
   return sb_keep(&s, &r->p->ir->ctx->model);
 }
 

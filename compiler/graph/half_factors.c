@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* half_factors.c: factors of sums of products that are widened halves, for matrix units that multiply halves.
  *
- * promote_half.c leaves a factor that the model has in half precision as a half with a cast behind. A kernel converts it as it loads
- * it, or gives it to the unit as it is. Values that are stored between the cast and the product, such
- * as padding, would be floats. So movement goes below the cast.
+ * promote_half.c leaves a factor that the model has in half precision as a half with a cast behind. A kernel converts it as it
+ * loads it, or gives it to the unit as it is. Values that are stored between the cast and the product, such as padding, would be
+ * floats. So movement goes below the cast.
  *
  * needs: promoted halves    gives: sums of products of casts of halves, as far as these are what is stored
  * keeps: the value of every element    breaks: nothing */

@@ -30,8 +30,8 @@ static int64_t part_of(int64_t extent) {
   return n;
 }
 
-/* The summed axis of the product that both factors have and whose parts have most terms; -1: none is long enough. No taps of windows
- * over factor f */
+/* The summed axis of the product that both factors have and whose parts have most terms; -1: none is long enough. No taps of
+ * windows over factor f */
 static int axis_of(const Ctx *ctx, const Contraction *c, int f) {
   int best = -1;
   int64_t terms = tunable(ctx, half_sums_least) - 1;

@@ -82,7 +82,8 @@ static void find_roundings(Widen *w, const Refs *order, const Refs *roots) {
     w->rounds[roots->p[i]] |= is_half(node(w->ir, roots->p[i])) && !is_exact(node(w->ir, roots->p[i]));
 }
 
-/* Marks factors of summed products, and the movement below them, which the model has in half precision: a matrix unit takes halves. */
+/* Marks factors of summed products, and the movement below them, which the model has in half precision: a matrix unit takes
+ * halves. */
 static void find_factors(Widen *w, const Refs *order, const Device *dev) {
   bool *factor = xcalloc(w->ir->n, 1);
   for (size_t i = order->n; i-- > 0;) { /* users first */

@@ -3,8 +3,8 @@
  * of launches. Other loops stay: their bodies become kernels that run again and again (schedule/, loop_calls.c). Branches become
  * selections where both sides are short, and where a run cannot skip kernels.
  *
- * needs: a graph    gives: an equal graph; loops that stay have at least loop_trips iterations, and branches that stay have a side
- * of at least branch_ops operations    breaks: nothing */
+ * needs: a graph    gives: an equal graph; loops that stay have at least loop_trips iterations, and branches that stay have a
+ * side of at least branch_ops operations    breaks: nothing */
 #include "../cost/tunable.h"
 #include "graph.h"
 #include <stdlib.h>
@@ -34,7 +34,8 @@ static void limit_copies(const Graph *g, const Ref *roots) {
     if (x->op == OP_ITERATE && !stays) copies += iterate_trips(x) * nodes[iterate_loop(x) + 1]; /* at most 2^31 times 2^32 */
     if (copies > ir->ctx->limits.unroll)
       fail_at(ir->ctx, EX_BADMODEL, ir_pos(ir, all.p[i]),
-              "a device has no loops, and copies for all iterations of this one have more than %lld nodes; --max-unroll=N sets this limit",
+              "a device has no loops, and copies for all iterations of this one have more than %lld nodes; --max-unroll=N sets "
+              "this limit",
               (long long)ir->ctx->limits.unroll);
   }
   VEC_FREE(&all);
@@ -52,7 +53,8 @@ static double ops_of(const IR *ir, const Node *x) {
 static void read_trips(const IR *ir, const Refs *order, double *trips) {
   for (int k = 0; k <= GRAPH_LOOPS; k++) trips[k] = 1;
   for (size_t i = 0; i < order->n; i++)
-    if (node(ir, order->p[i])->op == OP_ITERATE) trips[iterate_loop(node(ir, order->p[i])) + 1] = (double)iterate_trips(node(ir, order->p[i]));
+    if (node(ir, order->p[i])->op == OP_ITERATE)
+      trips[iterate_loop(node(ir, order->p[i])) + 1] = (double)iterate_trips(node(ir, order->p[i]));
 }
 
 /* Marks branches of which a side is worth skipping. */

@@ -65,8 +65,8 @@ static bool crowded(const Places *at, int64_t bytes, const Target *t) {
 }
 
 /* ---- all accesses to a buffer ---- */
-/* distance: elements of a part; 0: the buffer stays as it is. fixed: it has to. pad: elements to add to each part. places: where a
- * nest accesses the buffer */
+/* distance: elements of a part; 0: the buffer stays as it is. fixed: it has to. pad: elements to add to each part. places:
+ * where a nest accesses the buffer */
 typedef struct Part {
   int64_t distance, pad;
   bool fixed;

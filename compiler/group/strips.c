@@ -218,7 +218,9 @@ static bool strips_of(const Plan *p, size_t kernel, Strips *s) {
   *s = (Strips){ .buf = -1 };
   if (!a->nests.n || !b->nests.n) return false;
   p->ir->origin = node(p->ir, b->nests.p[0].nest)->origin; /* new indices come from there */
-  if (a->group_size != 1 || b->group_size != 1 || a->loop || b->loop || a->when != b->when || a->chunks_per_task || b->chunks_per_task) return false;
+  if (a->group_size != 1 || b->group_size != 1 || a->loop || b->loop || a->when != b->when || a->chunks_per_task ||
+      b->chunks_per_task)
+    return false;
   return a->nests.n + b->nests.n <= MOST_NESTS && find_rows(p->ir, a, s) && find_reader(p->ir, b, s) &&
          only_between(p, kernel, s->buf);
 }

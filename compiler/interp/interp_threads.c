@@ -2,11 +2,11 @@
 /* interp_threads.c: runs launches: blocks one after another, the threads of a block in turns.
  *
  * Each thread has its own values and its own place in the list of steps. It runs the list from the beginning. Loops over blocks
- * and threads are entered once, with the thread's own values, and parts of other blocks are skipped. A warp runs in lockstep:
- * the threads that have advanced least run next, so threads whose gates differ meet again behind the loop. Threads stop at a
- * barrier. When none can go on, all must be at the same barrier, in the same iterations of the loops around it. The threads of a
- * warp also wait for each other at an exchange of values (SHFLXOR). Its width is the device's, however wide the warps of a run are.
- * A matrix product is made when all threads of its warp have reached it.
+ * and threads are entered once, with the thread's own values, and parts of other blocks are skipped. A warp runs in lockstep: the
+ * threads that have advanced least run next, so threads whose gates differ meet again behind the loop. Threads stop at a barrier.
+ * When none can go on, all must be at the same barrier, in the same iterations of the loops around it. The threads of a warp also
+ * wait for each other at an exchange of values (SHFLXOR). Its width is the device's, however wide the warps of a run are. A
+ * matrix product is made when all threads of its warp have reached it.
  *
  * races.c checks every access for conflicts. Accesses also form the requests of warps, which requests.c counts.
  *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* warp_mma.c: the meaning of WMMA. The threads of a warp put their fragments together by the unit's order of bits
- * (matrix_units.h). Each of them gets its part of the sum. Terms are added one after another. Devices add them in an order of their own.
+ * (matrix_units.h). Each of them gets its part of the sum. Terms are added one after another. Devices add them in an order of
+ * their own.
  *
  * needs: values of all threads of a warp    gives: a fragment of the sum in each    breaks: nothing */
 #include "../target/matrix_units.h"

@@ -42,8 +42,10 @@ const char *g_branch_refuses(const IR *ir, Ref branch) {
   if (n < 1 || x->nsrc != 2 * n + 1) return "a branch needs a condition, and as many values from one side as from the other";
   for (int k = 0; k < x->nsrc; k++) {
     const Node *arm = node(ir, branch_arm(x, k));
-    if (arm->op != OP_ARM || arm_branch(arm) != branch_branch(x) || arm_at(arm) != k) return "an operand is no arm of this branch in its order";
-    if (k > n && !nodes_alike(arm, node(ir, branch_arm(x, k - n)))) return "the sides of a branch differ in the type or the shape of a value";
+    if (arm->op != OP_ARM || arm_branch(arm) != branch_branch(x) || arm_at(arm) != k)
+      return "an operand is no arm of this branch in its order";
+    if (k > n && !nodes_alike(arm, node(ir, branch_arm(x, k - n))))
+      return "the sides of a branch differ in the type or the shape of a value";
   }
   return cond->dt != DT_BOOL || cond->rank ? "the condition of a branch must be a bool without axes" : NULL;
 }

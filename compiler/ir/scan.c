@@ -229,7 +229,8 @@ static int64_t named_dim(Parser *p, const Type *t) {
   return p->hooks->dim(p->c, p->hooks->arg, scan_pos(p, s), arena_str(&p->c->model, s, n), t->rank, t->dt);
 }
 
-/* NAME, then any number of *NAME, +NAME, *N, /N, +N and -N, which apply from left to right: "n-3/2+1" is floor((n - 3) / 2) + 1 */
+/* NAME, then any number of *NAME, +NAME, *N, /N, +N and -N, which apply from left to right: "n-3/2+1" is floor((n - 3) / 2) +
+ * 1 */
 static int64_t symbolic_dim(Parser *p, const Type *t) {
   int64_t v = named_dim(p, t), by = 0;
   for (;;) {

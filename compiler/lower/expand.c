@@ -63,7 +63,8 @@ static Ref in_chains(IR *ir, Ref terms, int chains) {
 static Ref joined(IR *ir, Op op, Ref sum, Ref term) { /* a product of tiles has its own sum, 0, which `sum` replaces */
   const Node *x = node(ir, term);
   if (x->op == OP_MMA) return make(ir, OP_MMA, (DType)x->dt, x->lanes, 3, (Ref[]){ sum, mma_x(x), mma_y(x) }, x->narg, x->arg);
-  if (x->op == OP_WMMA) return make(ir, OP_WMMA, (DType)x->dt, x->lanes, 3, (Ref[]){ sum, wmma_x(x), wmma_y(x) }, x->narg, x->arg);
+  if (x->op == OP_WMMA)
+    return make(ir, OP_WMMA, (DType)x->dt, x->lanes, 3, (Ref[]){ sum, wmma_x(x), wmma_y(x) }, x->narg, x->arg);
   return make(ir, op, (DType)x->dt, x->lanes, 2, (Ref[]){ sum, term }, 0, NULL);
 }
 
@@ -194,7 +195,8 @@ static Ref fragment_of(IR *ir, const Fragments *f, Matrix x, Ref factor, const R
   CHECK(n <= MAX_SOURCES);
   for (int e = 0; e < n; e++) {
     const Ref number = ix_const(ir, e);
-    const Ref at[2] = { unit_index(ir, f->unit, x, of[0], f->thread, number), unit_index(ir, f->unit, x, of[1], f->thread, number) };
+    const Ref at[2] = { unit_index(ir, f->unit, x, of[0], f->thread, number),
+                        unit_index(ir, f->unit, x, of[1], f->thread, number) };
     element[e] = ix_subst(ir, factor, 2, range, at);
   }
   return make(ir, OP_VEC, unit_type(f->unit, x), n, n, element, 0, NULL);

@@ -199,8 +199,8 @@ static Ref half_vector(IR *ir, Ref r, int which) {
   return shuffled(ir, r, r, which * n, n);
 }
 
-/* x, in lanes of more bytes than a register has, as two vectors. Compilers split sums and products of such vectors well, but other
- * ops lane by lane. */
+/* x, in lanes of more bytes than a register has, as two vectors. Compilers split sums and products of such vectors well, but
+ * other ops lane by lane. */
 static Ref by_halves(IR *ir, const Node *x, const Target *t) {
   Ref src[3], part[2];
   int bytes = dt_bytes((DType)x->dt);

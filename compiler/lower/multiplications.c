@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* multiplications.c: how many multiplications a run of given sizes does, counted in the programs of its kernels.
  *
- * A loop that ends at a size has as many iterations as that size says. Lanes behind the values that a run needs count, too, and so
- * do copies of values that two nests compute. Calls of functions such as exp do not count.
+ * A loop that ends at a size has as many iterations as that size says. Lanes behind the values that a run needs count, too, and
+ * so do copies of values that two nests compute. Calls of functions such as exp do not count.
  *
  * needs: programs    gives: a number    breaks: nothing */
 #include "lower.h"

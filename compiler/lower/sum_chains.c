@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* sum_chains.c: into how many chains the terms of a sum are divided, if no loop is left of them.
  *
- * A core starts instructions in order, and runs ahead of waiting ones no further than its window. A result that is one long chain,
- * such as a window's sum and an activation after it, fills the window with few results. Then ports idle. Shorter chains take
- * more additions. So the number of chains is the one for which the slower of ports and waiting takes the least time.
+ * A core starts instructions in order, and runs ahead of waiting ones no further than its window. A result that is one long
+ * chain, such as a window's sum and an activation after it, fills the window with few results. Then ports idle. Shorter chains
+ * take more additions. So the number of chains is the one for which the slower of ports and waiting takes the least time.
  *
  * needs: a nest before its ranges are expanded    gives: a number of chains    keeps: the nest */
 #include "lower.h"

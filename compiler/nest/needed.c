@@ -9,8 +9,8 @@ int64_t need_most(const IR *ir, const Need *is) {
   return most < 1 ? 1 : most < is->extent ? most : is->extent;
 }
 
-/* The gate compares an entry with a size: it says that `entry` of the condition is below the run's. Several entries of the gate may
- * be one entry of the condition, as in joined axes. */
+/* The gate compares an entry with a size: it says that `entry` of the condition is below the run's. Several entries of the
+ * gate may be one entry of the condition, as in joined axes. */
 static bool compares_entry(IR *ir, const Node *gate, const tgcrt_size *s, Ref entry, const Need *is) {
   const int64_t most = extent_most(ir, s->of), together = most > is->extent && most % is->extent == 0 ? most / is->extent : 1;
   if (ix_mod(ir, ix_div(ir, lhs(gate), together), is->extent) != entry) return false;
@@ -84,7 +84,8 @@ static tgcrt_size values_needed(IR *ir, const Need *is, Ref index, Ref r) {
   if (extent % is->extent == 0 && first >= 0 && last < coef && coef * extent == all) return size_all(extent / is->extent, is->of);
   const int64_t entry = all / is->extent, most = need_most(ir, is); /* values of the range for each entry, if it has steps of 1 */
   if (extent % most == 0 && first >= 0 && last < coef && coef * (extent / most) == entry) return size_all(extent / most, is->of);
-  if (is->of < ir->symbols.n || coef != 1 || first != last || first < 0 || first % entry || extent % entry || first + extent > all)
+  if (is->of < ir->symbols.n || coef != 1 || first != last || first < 0 || first % entry || extent % entry ||
+      first + extent > all)
     return none;
   const int64_t behind = first + extent <= all - is->behind * entry ? is->behind : 0; /* entries in front of the padding */
   const Extent part = { .of = is->of, .times = 1, .plus = -first / entry - behind, .over = 1, .most = extent / entry };

@@ -186,7 +186,9 @@ bool reduction_repeats(IR *ir, Ref root, Ref r) {
 /* Place of a range in the nest: loops of the nest, loops of its reductions, copies, then tiles and lanes. With sizes of the run,
  * parts of a sum stay beside its loop. So all tiles read weights in one order, with parts or without. */
 int walk_order(const IR *ir, const Refs *all, Ref nest, Ref range) {
-  static const int inner[RK_COUNT] = { [RK_UNROLL] = 2, [RK_PARTIAL] = 2, [RK_DEPTH] = 3, [RK_VEC] = 4, [RK_DOT] = 5, [RK_FRAG] = 4 };
+  static const int inner[RK_COUNT] = {
+    [RK_UNROLL] = 2, [RK_PARTIAL] = 2, [RK_DEPTH] = 3, [RK_VEC] = 4, [RK_DOT] = 5, [RK_FRAG] = 4
+  };
   const Node *x = node(ir, nest), *r = node(ir, range);
   int kind = range_kind(r) == RK_PARTIAL && ir->symbols.n ? 1 : inner[range_kind(r)], at = 0;
   for (int k = 1; k < x->nsrc; k++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* complete.c: the schedule of a nest for which none is given, and the schedules of the remnants that a schedule leaves. With these
- * a schedule is complete: it is applied without further choices.
+/* complete.c: the schedule of a nest for which none is given, and the schedules of the remnants that a schedule leaves. With
+ * these a schedule is complete: it is applied without further choices.
  *
  * needs: a canonical nest   gives: schedules that opts_check accepts, with one for each remnant */
 #include "opts.h"

@@ -204,7 +204,8 @@ static double price(const Shape *x, const Choice *c) {
             (copy_cost(x, &x->side[0], a, depth) + copy_cost(x, &x->side[1], b, depth)) / threads;
   if (depth && x->bytes) term -= (cost->term + sums + panel_loads(c)) * (BYTES_SUMMED - 1) / BYTES_SUMMED;
   if (!depth) term += a->copies * load_cost(x, c, 0) + b->copies * load_cost(x, c, 1);
-  return price_of_blocks(x, blocks, threads, sums, (double)a->copies + b->copies, c->parts, rounds * (depth ? depth : terms) * term);
+  return price_of_blocks(x, blocks, threads, sums, (double)a->copies + b->copies, c->parts,
+                         rounds * (depth ? depth : terms) * term);
 }
 
 /* ---- the best ---- */
@@ -314,10 +315,12 @@ static double unit_price(const Shape *x, const UnitChoice *c) {
   const double blocks = (double)a->blocks * (double)b->blocks * (double)x->batch * c->parts;
   const double terms = (double)x->terms / c->parts, rounds = ceil(terms / c->depth), copies = (double)a->copies * b->copies;
   const double multiply = copies * (double)u->m * u->n * u->k / u->products;
-  const double load = c->way[c->first].copies * unit_elements(u, MATRIX_A) + c->way[!c->first].copies * unit_elements(u, MATRIX_B);
+  const double load = c->way[c->first].copies * unit_elements(u, MATRIX_A) +
+                      c->way[!c->first].copies * unit_elements(u, MATRIX_B);
   const double copy = (copy_cost(x, &x->side[0], a, c->depth) + copy_cost(x, &x->side[1], b, c->depth)) * c->depth / threads;
   const double round = (double)c->depth / u->k * (x->d->costs.term + multiply + load) + copy + 2 * barrier_cost(x, threads);
-  return price_of_blocks(x, blocks, threads, copies * unit_elements(u, MATRIX_C), load * dt_bytes(u->a) / 4, c->parts, rounds * round);
+  return price_of_blocks(x, blocks, threads, copies * unit_elements(u, MATRIX_C), load * dt_bytes(u->a) / 4, c->parts,
+                         rounds * round);
 }
 
 typedef struct UnitBest { int n; UnitChoice choice[TRIED]; } UnitBest; /* the cheapest first */
@@ -366,7 +369,8 @@ static void try_unit(const Shape *x, UnitChoice c, UnitBest *best) {
     for (int ca = 1; ca <= MATRIX_COPIES; ca *= 2)
       for (int wb = 1; wb <= WARPS && wa * wb * c.u->threads <= x->d->max_threads; wb *= 2)
         for (int cb = 1; cb <= MATRIX_COPIES; cb *= 2)
-          if (ca * cb * unit_elements(c.u, MATRIX_C) <= MATRIX_SUMS && unit_way(&x->side[0], c.range[0], of[0], wa, ca, &c.way[0]) &&
+          if (ca * cb * unit_elements(c.u, MATRIX_C) <= MATRIX_SUMS &&
+              unit_way(&x->side[0], c.range[0], of[0], wa, ca, &c.way[0]) &&
               unit_way(&x->side[1], c.range[1], of[1], wb, cb, &c.way[1]))
             try_depths(x, c, best);
 }

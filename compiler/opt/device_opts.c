@@ -290,7 +290,8 @@ static const char *check_opt(IR *ir, Ref nest, const Device *d, const Opt *p, in
   if (p->partial && p->unroll > ROW_VECTORS) return "there are more than 32 partial results";
   if (!outer && p->threads & (p->threads - 1)) return "the number of threads of a group is not a power of two";
   if (threads >= 2 * extent)
-    return side > 1 ? "there are more rows or columns than values of the range" : "there are more threads than values of the range";
+    return side > 1 ? "there are more rows or columns than values of the range"
+                    : "there are more threads than values of the range";
   if ((p->unroll - 1) * threads >= extent) return "a copy would be empty";
   return NULL;
 }
@@ -321,7 +322,8 @@ const char *block_refuses(IR *ir, Ref nest, const Device *d, int64_t panels) {
   }
   if (b.threads > d->max_threads) return "it makes more threads of a block than the device permits";
   if (b.shared_bytes + panels > d->shared_bytes)
-    return panels ? "panels take more shared memory than the device has" : "its groups take more shared memory than the device has";
+    return panels ? "panels take more shared memory than the device has"
+                  : "its groups take more shared memory than the device has";
   return NULL;
 }
 
@@ -335,7 +337,8 @@ static bool device_has(const Device *d, const MatrixUnit *u) {
 /* Whether a factor has the unit's type, perhaps before a conversion, and varies with the range of side k but not with the other
  * side. */
 static bool factor_fits(IR *ir, const Opts *o, Ref factor, int k) {
-  return unit_factor(ir, factor, k ? o->unit->b : o->unit->a) && ix_uses(ir, factor, o->side[k]) && !ix_uses(ir, factor, o->side[!k]);
+  return unit_factor(ir, factor, k ? o->unit->b : o->unit->a) && ix_uses(ir, factor, o->side[k]) &&
+         !ix_uses(ir, factor, o->side[!k]);
 }
 
 /* Why the schedule may not use its matrix unit; NULL: it may */

@@ -32,7 +32,8 @@ void opts_print(const IR *ir, Ref nest, const Opts *o, Sb *out) {
     const Opt *p = &o->opt[i];
     int at = range_place(&ranges, p->range);
     if (p->grid) sb_printf(out, " grid(r%d)", at);
-    if (p->threads) sb_printf(out, " %s(r%d,%d)", words[opens_range(ir, nest, p->range) ? W_LOCAL : W_GROUP].name, at, p->threads);
+    if (p->threads)
+      sb_printf(out, " %s(r%d,%d)", words[opens_range(ir, nest, p->range) ? W_LOCAL : W_GROUP].name, at, p->threads);
     if (p->lanes > 1) sb_printf(out, " %s(r%d,%d)", p->rows ? "rows" : "vec", at, p->lanes);
     if (p->unroll > 1) sb_printf(out, " %s(r%d,%d)", p->partial ? "partial" : "unroll", at, p->unroll);
   }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* split_sums.c: divides sums among the blocks of a device: the opt SPLIT(range, parts).
  *
- * A nest with few results and long sums has too few blocks. So separate blocks compute parts of each sum, and store them to memory
- * of the plan. A second nest adds the parts, always in their order, and computes the rest of the nest. Nothing is atomic: the bits
- * do not depend on the order of blocks.
+ * A nest with few results and long sums has too few blocks. So separate blocks compute parts of each sum, and store them to
+ * memory of the plan. A second nest adds the parts, always in their order, and computes the rest of the nest. Nothing is atomic:
+ * the bits do not depend on the order of blocks.
  *
  * needs: a canonical nest and opts   gives: the nest that computes the parts, to which the opts apply, and the one that adds them
  * keeps: the value of every element, up to the order in which floats are summed   breaks: nothing */
@@ -95,7 +95,8 @@ Ref split_sums(IR *ir, Ref nest, Opts *o, Ref buffer, Ref *adds) {
   for (int k = 0; k < first.n; k++) at = ix_add(ir, ix_mul(ir, at, range_extent(node(ir, first.ranges[k]))), first.ranges[k]);
 
   const Ref added = range_make(ir, o->sum_parts, RK_REDUCE);
-  const Ref element = node_make(ir, OP_LOAD, d, 1, 2, (Ref[]){ buffer, ix_add(ir, ix_mul(ir, added, sums), at) }, 0, NULL, 0, NULL);
+  const Ref element = node_make(ir, OP_LOAD, d, 1, 2, (Ref[]){ buffer, ix_add(ir, ix_mul(ir, added, sums), at) }, 0, NULL, 0,
+                                NULL);
   const Ref whole = node_make(ir, OP_RED, d, 1, 2, (Ref[]){ element, added }, x->narg, x->arg, 0, NULL);
   second.store = ix_subst(ir, second.store, 1, &red, &whole);
   *adds = nest_close(ir, &second);

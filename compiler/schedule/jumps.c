@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* jumps.c: the jumps of a call list. The sides of branches are skipped by data, and loops are left early by data.
  *
- * A side is a run of calls with one condition. Sides inside of it have conditions of their own, which nobody needs while the outer
- * one is skipped. A loop that may end early has calls for two iterations. It is left in the middle or at the end, or begins again.
- * Jumps never lead into an iteration from outside: a run of calls is cut where an iteration ends that it does not contain.
+ * A side is a run of calls with one condition. Sides inside of it have conditions of their own, which nobody needs while the
+ * outer one is skipped. A loop that may end early has calls for two iterations. It is left in the middle or at the end, or begins
+ * again. Jumps never lead into an iteration from outside: a run of calls is cut where an iteration ends that it does not contain.
  *
  * A loop whose iterations follow from a size of the run has calls for all that there may be. A run leaves it behind its own.
  *
@@ -83,7 +83,8 @@ static void add_loops(Sides *s) {
   for (size_t i = 0; i < s->loops.n; i++) {
     const EarlyLoop l = s->loops.p[i];
     VEC_PUSH(&s->jumps, ((Jump){ .at = l.middle, .to = l.last, .zero = true, .flag = place_of(s, x[l.first].until - 1) }));
-    VEC_PUSH(&s->jumps, ((Jump){ .at = l.last, .to = l.first, .flag = place_of(s, x[l.middle].until - 1), .most = x[l.first].rounds }));
+    VEC_PUSH(&s->jumps,
+             ((Jump){ .at = l.last, .to = l.first, .flag = place_of(s, x[l.middle].until - 1), .most = x[l.first].rounds }));
   }
 }
 

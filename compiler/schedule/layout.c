@@ -80,8 +80,8 @@ static bool is_output(Sched *s, Ref r) {
 
 static bool is_product(const IR *ir, int extent) { return extent >= 0 && extent_is_product(&ir->extents.p[extent]); }
 
-/* Along axis a of a concatenation, a run needs no entry of the part behind those of the whole. at: where the part begins along the
- * axis of the concatenation */
+/* Along axis a of a concatenation, a run needs no entry of the part behind those of the whole. at: where the part begins along
+ * the axis of the concatenation */
 static bool has_room_along(Sched *s, Ref whole, Ref part, int a, int64_t at) {
   IR *ir = s->ir;
   const Node *x = node(ir, whole), *y = node(ir, part);
@@ -132,7 +132,8 @@ static Ref window_source(const Sched *s, const GState *st, Ref r) {
   const Node *x = node(s->ir, r), *yes = st->symbol && x->op == OP_WHERE ? node(s->ir, where_yes(x)) : NULL;
   const Ref from = yes && yes->op == OP_PAD ? pad_data(yes) : !st->symbol && x->op == OP_CAT ? cat_part(x, 0) : 0;
   if (!from || node(s->ir, from)->op != OP_PARAM)
-    fail_at(s->ir->ctx, EX_BADMODEL, ir_pos(s->ir, r), "--state: the node's result is no longer its input with something appended");
+    fail_at(s->ir->ctx, EX_BADMODEL, ir_pos(s->ir, r),
+            "--state: the node's result is no longer its input with something appended");
   return from;
 }
 

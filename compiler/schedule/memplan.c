@@ -162,7 +162,8 @@ static void choose_host(Plan *p, int k, int group, int out, const bool *fixed, L
   Kernel *kn = &p->kernels.p[k];
   for (size_t i = 0; i < kn->bufs.n; i++) {
     const int in = kn->bufs.p[i];
-    if (in == out || ir->bufs.p[in].kind != BUF_ARENA || life[in].last != k || p->kernels.p[life[in].first].loop != kn->loop) continue;
+    if (in == out || ir->bufs.p[in].kind != BUF_ARENA || life[in].last != k || p->kernels.p[life[in].first].loop != kn->loop)
+      continue;
     if (ir->bufs.p[in].of || fixed[in] || !kernel_in_place(ir, kn, in, out)) continue;
     if (!group_allows(p, group, k, &life[in], out) || life[out].bytes > life[host_of(life, in)].bytes) continue;
     life[out].host = in;

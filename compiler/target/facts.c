@@ -117,7 +117,8 @@ static const char *take_line(Arena *a, CpuFacts *f, const char *line, size_t n) 
     return arena_printf(a, "no fact '%s'%s", wrong, did_you_mean(a, wrong, names, FACT_COUNT + 2));
   }
   char *end;
-  const double v = strtod(rest, &end), least = fact_is_size((Fact)i) || i == FACT_BF16 || i == FACT_BF16_TILES || i == FACT_FP16 ? 0 : 1e-4;
+  const double v = strtod(rest, &end),
+               least = fact_is_size((Fact)i) || i == FACT_BF16 || i == FACT_BF16_TILES || i == FACT_FP16 ? 0 : 1e-4;
   if (end == rest || !(v >= least && v <= 1e6))
     return arena_printf(a, "'%s' needs a number from %g to 1000000", fact_info[i].name, least);
   const char *unit = fact_info[i].unit, *source = end + strspn(end, " \t");

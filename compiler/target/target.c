@@ -20,9 +20,8 @@ const Target targets[] = {
 /* clang-format on */
 
 const char *arch_name(Arch a) {
-  static const char *const name[] = {
-    [ARCH_ANY] = "any", [ARCH_X86_64] = "x86-64", [ARCH_AARCH64] = "aarch64", [ARCH_RISCV64] = "riscv64", [ARCH_ARM] = "arm", [ARCH_WASM] = "wasm32"
-  };
+  static const char *const name[] = { [ARCH_ANY] = "any",         [ARCH_X86_64] = "x86-64", [ARCH_AARCH64] = "aarch64",
+                                      [ARCH_RISCV64] = "riscv64", [ARCH_ARM] = "arm",       [ARCH_WASM] = "wasm32" };
   return name[a];
 }
 

@@ -16,7 +16,8 @@ typedef struct OpenDims { /* the open dimensions so far; {0}: none */
 /* Sets *value to the value of a sum of names and numbers, such as "past + seq" or "past + 1". Exporters give dimensions such
  * names. The function `of` gives the value of a name, or returns false if the name has no value; dim_sum passes arg to `of`.
  * Returns false if the text is no sum, or if a name has no value. */
-bool dim_sum(Ctx *c, const char *text, bool (*of)(Ctx *c, void *arg, const char *name, int64_t *value), void *arg, int64_t *value);
+bool dim_sum(Ctx *c, const char *text, bool (*of)(Ctx *c, void *arg, const char *name, int64_t *value), void *arg,
+             int64_t *value);
 /* Adds a dimension to d: axis number `axis` of an input with elements of type dt. name: the dimension's name for --dim.
  * has_name: whether the model names the dimension. at: position of the dimension, if the model is a text file */
 void open_dims_add(Ctx *c, OpenDims *d, Pos at, const char *name, bool has_name, int axis, DType dt);

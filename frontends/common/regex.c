@@ -138,7 +138,8 @@ static int state_of(Builder *d, int *steps, int n, int before) {
   if (!d->looks) s.before = N_OTHER;
   for (int i = 0; i < d->states; i++) {
     d->work++;
-    if (d->set[i].n == s.n && d->set[i].before == s.before && !memcmp(d->set[i].step, steps, (size_t)s.n * sizeof *steps)) return i;
+    if (d->set[i].n == s.n && d->set[i].before == s.before && !memcmp(d->set[i].step, steps, (size_t)s.n * sizeof *steps))
+      return i;
   }
   if (d->states == DFA_STATES) {
     refuse(d->x, "its automaton has more than 4096 states");

@@ -72,7 +72,8 @@ static void negate(Regex *x, Class *c) {
   *c = y;
 }
 
-/* The same in lower and upper case, if the flag says so. The sign of Kelvin and the long s are letters of ASCII in another form. */
+/* The same in lower and upper case, if the flag says so. The sign of Kelvin and the long s are letters of ASCII in another
+ * form. */
 static void put_letters(Regex *x, Class *c, int32_t lo, int32_t hi) {
   put_range(x, c, lo, hi);
   if (!(x->flags & IGNORE_CASE)) return;

@@ -145,7 +145,8 @@ static bool printable(const char *s) {
   return true;
 }
 
-/* The node's name, if no other node or output has it; else that of its first output, which is unique. Names are lines of files. */
+/* The node's name, if no other node or output has it; else that of its first output, which is unique. Names are lines of
+ * files. */
 static const char *layer_name(const OnnxQuant *q, const RefMap *times, size_t at) {
   const Onnx__NodeProto *n = q->m->graph->node[at];
   const char *name = pb_text(n->name);

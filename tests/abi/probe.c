@@ -85,7 +85,8 @@ int main(int argc, char **argv) {
     describe("output", i, net_output_name(i), net_output_type(i), net_output_rank(i), net_output_shape(i), net_output_bytes(i));
     out[i] = guard(net_output_bytes(i), element(net_output_type(i)));
   }
-  CHECK(!net_input_type(nin) && !*net_input_name(nin) && !net_input_rank(nin) && !net_input_bytes((size_t)-1) && net_input_shape(nin));
+  CHECK(!net_input_type(nin) && !*net_input_name(nin) && !net_input_rank(nin) && !net_input_bytes((size_t)-1) &&
+        net_input_shape(nin));
   CHECK(!net_output_type(nout) && !*net_output_name((size_t)-1) && !net_output_rank(nout) && !net_output_bytes(nout));
   CHECK(net_run_v(ctx, in, out) == TGCRT_UNREADY);
   if (strcmp(argv[1], "-")) {

@@ -344,7 +344,8 @@ static int shapes(void) {
     }
     waitpid(child, &status, 0);
     const bool signal = WIFSIGNALED(status);
-    if (status) printf("\t-1\t0\t-\t-\t0\tended by %s %d\n", signal ? "signal" : "status", signal ? WTERMSIG(status) : WEXITSTATUS(status));
+    if (status)
+      printf("\t-1\t0\t-\t-\t0\tended by %s %d\n", signal ? "signal" : "status", signal ? WTERMSIG(status) : WEXITSTATUS(status));
   }
   return 0;
 }

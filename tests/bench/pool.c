@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* pool.c: the cost of a job for the threads of tgcrt_pool.c. It times two things for a job without work: from the call until
- * another thread begins with its chunk, and the whole call. Each is timed while threads look for work, and after they fell asleep.
- * It also measures how much faster several threads of this machine are: at multiply-adds in registers, and at reading memory.
- * Prints one line of JSON, times in nanoseconds (medians). Arguments: threads, jobs. */
+ * another thread begins with its chunk, and the whole call. Each is timed while threads look for work, and after they fell
+ * asleep. It also measures how much faster several threads of this machine are: at multiply-adds in registers, and at reading
+ * memory. Prints one line of JSON, times in nanoseconds (medians). Arguments: threads, jobs. */
 #define _GNU_SOURCE
 #include "tgcrt.h"
 #include <pthread.h>

@@ -58,7 +58,8 @@ static void place(int i) { /* makes thread i the current thread */
 }
 
 static void fault(const char *what, int line) {
-  if (!*why) snprintf(why, sizeof why, "%s, line %d of the kernels, block %u,%u,%u", what, line, blockIdx.x, blockIdx.y, blockIdx.z);
+  if (!*why)
+    snprintf(why, sizeof why, "%s, line %d of the kernels, block %u,%u,%u", what, line, blockIdx.x, blockIdx.y, blockIdx.z);
 }
 
 /* Ends the turn of the current fiber: the fiber waits in this state, at this line. Returns at the fiber's next turn. If the

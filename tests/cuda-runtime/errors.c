@@ -157,7 +157,8 @@ static void facts(void) { /* all devices', without a model */
   driver->devices = 3, driver->capability = 90;
   for (size_t i = 0; i < 3; i++) {
     CHECK(!tgcrt_cuda_facts(i, &f, keep_log, m.log) && f.units == i + 1 && f.is_gpu && !f.is_cpu && f.arch == 90);
-    CHECK(f.name[strlen(f.name) - 1] == (char)('0' + i) && !strcmp(f.version, "compute capability 9.0") && !strcmp(f.driver, "CUDA 12.4"));
+    CHECK(f.name[strlen(f.name) - 1] == (char)('0' + i) && !strcmp(f.version, "compute capability 9.0") &&
+          !strcmp(f.driver, "CUDA 12.4"));
     CHECK(f.max_threads == 1024 && f.shared_bytes == 49152 && f.memory == 1 << 30 && f.largest == 1 << 30 && f.shared_is_fast);
   }
   CHECK(tgcrt_cuda_facts(3, &f, keep_log, m.log) == TGCRT_DEVICE && !*m.log);
@@ -199,7 +200,8 @@ static void parts(void) {
     const int ends = !strcmp(driver->failed, "cuEventDestroy"), begins = !strcmp(driver->failed, "cuEventCreate");
     CHECK(status == (ends ? TGCRT_OK : begins ? TGCRT_DEVICE : TGCRT_LOST));
     if (status != TGCRT_LOST) continue;
-    CHECK(tgcrt_cuda_profile_part(&net, memory, 0, 1, times) == TGCRT_LOST && !tgcrt_cuda_close(&net, &open, memory) && !driver->live);
+    CHECK(tgcrt_cuda_profile_part(&net, memory, 0, 1, times) == TGCRT_LOST && !tgcrt_cuda_close(&net, &open, memory) &&
+          !driver->live);
     CHECK(!tgcrt_cuda_open(&net, asked(), &open) && !tgcrt_cuda_init(&net, &open, memory, NULL));
   }
   CHECK(!tgcrt_cuda_close(&net, &open, memory) && !driver->live);
@@ -274,7 +276,8 @@ static const char *image_for(int capability) {
 }
 
 static void images(void) {
-  CHECK(!strcmp(image_for(80), "cubin of sm_80") && !strcmp(image_for(86), "cubin of sm_86") && !strcmp(image_for(87), "cubin of sm_86"));
+  CHECK(!strcmp(image_for(80), "cubin of sm_80") && !strcmp(image_for(86), "cubin of sm_86") &&
+        !strcmp(image_for(87), "cubin of sm_86"));
   CHECK(!strcmp(image_for(89), "cubin of sm_89") && !strcmp(image_for(75), "cubin of sm_70"));
   CHECK(!strcmp(image_for(90), ".ptx of sm_75") && !strcmp(image_for(120), ".ptx of sm_75"));
   defaults();
@@ -311,8 +314,10 @@ static void counted(int replays, int launches, int changes) {
 }
 
 static void graphs(void) {
-  static const char *const functions[] = { "cuStreamBeginCapture", "cuStreamGetCaptureInfo", "cuStreamEndCapture", "cuGraphInstantiate",
-                                           "cuGraphDestroy", "cuGraphExecDestroy", "cuGraphExecKernelNodeSetParams", "cuGraphLaunch" };
+  static const char *const functions[] = {
+    "cuStreamBeginCapture", "cuStreamGetCaptureInfo",         "cuStreamEndCapture", "cuGraphInstantiate", "cuGraphDestroy",
+    "cuGraphExecDestroy",   "cuGraphExecKernelNodeSetParams", "cuGraphLaunch"
+  };
   defaults();
   /* other addresses: all four launches, then the first; and in each run the launches of two states where they move */
   counted(6, 24, MOVES ? 5 + 2 * 6 : 5);

@@ -34,7 +34,8 @@ void fake_defaults(void) {
 }
 
 __attribute__((constructor)) static void begin(void) {
-  const char *path = getenv("FAKE_CUDA_LOG"), *capability = getenv("FAKE_CUDA_CAPABILITY"), *devices = getenv("FAKE_CUDA_DEVICES");
+  const char *path = getenv("FAKE_CUDA_LOG"), *capability = getenv("FAKE_CUDA_CAPABILITY"),
+             *devices = getenv("FAKE_CUDA_DEVICES");
   fake_defaults();
   if (path) log_file = fopen(path, "a");
   if (log_file) setvbuf(log_file, NULL, _IOLBF, 0);
@@ -165,7 +166,8 @@ static Block *block_of(uint64_t p, const char *function) {
   Block *found = NULL;
   pthread_mutex_lock(&mutex);
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks && !found; i++)
-    if (blocks[i].p && p >= (uint64_t)(uintptr_t)blocks[i].p && p < (uint64_t)(uintptr_t)blocks[i].p + blocks[i].n) found = &blocks[i];
+    if (blocks[i].p && p >= (uint64_t)(uintptr_t)blocks[i].p && p < (uint64_t)(uintptr_t)blocks[i].p + blocks[i].n)
+      found = &blocks[i];
   pthread_mutex_unlock(&mutex);
   if (!found && function) wrong(function, "no memory of the device");
   return found;
@@ -552,7 +554,8 @@ int32_t cuMemcpy2DAsync(const Copy2D *c, void *stream) {
   if (!c->height || !c->width || c->from_x || c->from_y || c->to_x || c->to_y || c->from_array || c->to_array ||
       c->from_pitch < c->width || c->to_pitch < c->width)
     wrong(__func__, "not expected");
-  const unsigned char *from = part(c->from_type == 1 ? (uint64_t)(uintptr_t)c->from_host : c->from_device, n, c->from_type == 1, __func__);
+  const unsigned char *from = part(c->from_type == 1 ? (uint64_t)(uintptr_t)c->from_host : c->from_device, n, c->from_type == 1,
+                                   __func__);
   unsigned char *to = part(c->to_type == 1 ? (uint64_t)(uintptr_t)c->to_host : c->to_device, m, c->to_type == 1, __func__);
   for (size_t i = 0; i < c->height; i++)
     for (size_t k = 0; k < c->height; k++) {
@@ -662,8 +665,8 @@ static void fill_node(Node *n, Object *function, const unsigned grid[3], const u
   for (size_t i = 0; function->kernel && i < function->kernel->nparams; i++) memcpy(&n->params[i], params[i], 8);
 }
 
-int32_t cuLaunchKernel(void *function, uint32_t gx, uint32_t gy, uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz, uint32_t shared,
-                       void *stream, void **params, void **extra) {
+int32_t cuLaunchKernel(void *function, uint32_t gx, uint32_t gy, uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz,
+                       uint32_t shared, void *stream, void **params, void **extra) {
   Object *f = IS(function, FUNCTION), *s = HERE(stream, STREAM);
   const int32_t injected = count(s->capture ? "cuLaunchKernel captured" : __func__);
   const unsigned grid[3] = { gx, gy, gz }, block[3] = { bx, by, bz };

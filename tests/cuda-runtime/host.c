@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* host.c: the functions of a device bundle (net.h, made by fill.py) on a libcuda that runs kernels, against the same arithmetic here.
- * host run | threads | device [NAME] */
+/* host.c: the functions of a device bundle (net.h, made by fill.py) on a libcuda that runs kernels, against the same
+ * arithmetic here. host run | threads | device [NAME] */
 #include "host.h"
 
 static struct { /* the functions that a caller uses */
@@ -9,7 +9,8 @@ static struct { /* the functions that a caller uses */
   int32_t (*create_stream)(void **stream, uint32_t flags), (*destroy_stream)(void *stream);
   int32_t (*alloc)(uint64_t *memory, size_t n), (*release)(uint64_t memory);
   int32_t (*alloc_host)(void **memory, size_t n, uint32_t flags), (*release_host)(void *memory);
-  int32_t (*write)(uint64_t to, const void *from, size_t n, void *stream), (*read)(void *to, uint64_t from, size_t n, void *stream);
+  int32_t (*write)(uint64_t to, const void *from, size_t n, void *stream),
+      (*read)(void *to, uint64_t from, size_t n, void *stream);
 } cu;
 
 static void find(void) {
@@ -53,9 +54,11 @@ static void buffers(void) {
     void **const to = i % 3 == 2 ? second : out; /* other pointers than the last time */
     model_fill(&m, i % 3); /* no index is out of range */
     expect_run(&m.e, m.x, m.at);
-    for (int k = 0; k < 2; k++) memcpy(pinned, m.in[k], in_bytes[k]), bad |= cu.write((uint64_t)(uintptr_t)in[k], pinned, in_bytes[k], stream);
+    for (int k = 0; k < 2; k++)
+      memcpy(pinned, m.in[k], in_bytes[k]), bad |= cu.write((uint64_t)(uintptr_t)in[k], pinned, in_bytes[k], stream);
     CHECK(!bad && !net_run_on(&m.ctx, in, to));
-    for (int k = 0; k < 3; k++) bad |= cu.read(pinned, (uint64_t)(uintptr_t)to[k], out_bytes[k], stream), memcpy(m.out[k], pinned, out_bytes[k]);
+    for (int k = 0; k < 3; k++)
+      bad |= cu.read(pinned, (uint64_t)(uintptr_t)to[k], out_bytes[k], stream), memcpy(m.out[k], pinned, out_bytes[k]);
     CHECK(!bad && !net_sync(&m.ctx, i % 2 ? -1 : 1000));
     model_same(&m);
     if (i == 2 || i == 5) model_run(&m, i), model_run(&m, 0); /* in turns */

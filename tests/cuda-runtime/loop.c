@@ -67,7 +67,8 @@ int main(int argc, char **argv) {
   CHECK(!net_init(&ctx, arena, net_arena_bytes(), weights, net_weights_bytes()));
   find();
   for (size_t i = 0; i < nin; i++) in[i] = malloc(net_input_bytes(i) + 1), device_in[i] = device_memory(&ctx, net_input_bytes(i));
-  for (size_t i = 0; i < nout; i++) out[i] = malloc(net_output_bytes(i) + 1), device_out[i] = device_memory(&ctx, net_output_bytes(i));
+  for (size_t i = 0; i < nout; i++)
+    out[i] = malloc(net_output_bytes(i) + 1), device_out[i] = device_memory(&ctx, net_output_bytes(i));
   for (int r = 0; r < RUNS; r++) {
     for (size_t i = 0; i < nin; i++) fill((void *)(uintptr_t)in[i], net_input_type(i), net_input_bytes(i), r);
     note("run", r);

@@ -25,7 +25,8 @@ static const char ptx[] = "no PTX";
 int nvrtcVersion(int *major, int *minor);
 int nvrtcGetNumSupportedArchs(int *n);
 int nvrtcGetSupportedArchs(int *arch);
-int nvrtcCreateProgram(Program **p, const char *text, const char *name, int n, const char *const *header, const char *const *names);
+int nvrtcCreateProgram(Program **p, const char *text, const char *name, int n, const char *const *header,
+                       const char *const *names);
 int nvrtcDestroyProgram(Program **p);
 int nvrtcCompileProgram(Program *p, int n, const char *const *option);
 int nvrtcGetProgramLogSize(Program *p, size_t *n);
@@ -81,7 +82,8 @@ int nvrtcVersion(int *major, int *minor) { return *major = 12, *minor = 9, 0; }
 int nvrtcGetNumSupportedArchs(int *n) { return *n = 2, 0; }
 int nvrtcGetSupportedArchs(int *arch) { return arch[0] = 80, arch[1] = 86, 0; }
 
-int nvrtcCreateProgram(Program **p, const char *text, const char *name, int n, const char *const *header, const char *const *names) {
+int nvrtcCreateProgram(Program **p, const char *text, const char *name, int n, const char *const *header,
+                       const char *const *names) {
   (void)header, (void)names;
   *p = calloc(1, sizeof **p);
   (*p)->text = edited(text);

@@ -556,7 +556,8 @@ static void run_model(Ctx *c, void *arg) {
   Graph *g = load_model(c, j);
   bare = opencl_backend;
   bare.supports = bare_supports;
-  w.p = compile_graph(g, &(CompileOptions){ .target = device_target(j->isa), .backend = j->arithmetic ? &bare : &opencl_backend });
+  w.p = compile_graph(g,
+                      &(CompileOptions){ .target = device_target(j->isa), .backend = j->arithmetic ? &bare : &opencl_backend });
   const size_t nstates = w.p->memory.states.n;
   w.in = ARENA_NEW(&c->model, Tensor, g->inputs.n + 1);
   w.out = ARENA_NEW(&c->model, void *, g->outputs.n + 1);

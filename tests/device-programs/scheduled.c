@@ -127,8 +127,8 @@ static void check_outputs(Job *j) {
   for (size_t i = 0; i < j->g->outputs.n; i++) {
     const int64_t at = outputs_differ(&j->want[i], j->out[i], 1e-6, 1e-6);
     if (at >= 0)
-      sb_printf(&j->wrong, "output %zu[%lld] is %g in place of %g\n", i, (long long)at, output_element(&j->want[i], j->out[i], at),
-                output_element(&j->want[i], j->want[i].data, at));
+      sb_printf(&j->wrong, "output %zu[%lld] is %g in place of %g\n", i, (long long)at,
+                output_element(&j->want[i], j->out[i], at), output_element(&j->want[i], j->want[i].data, at));
   }
 }
 

@@ -28,8 +28,8 @@ static void count(Ctx *c, void *arg) {
     launches_free(&l);
     sb_free(&why);
   }
-  printf("%zu kernels, %zu launches, %zu of these add parts, %.1f million, %.2f staged\n", p->kernels.n, launches, adds, sum.all / 1e6,
-         sum.all > 0 ? 100 * sum.staged / sum.all : 0.0);
+  printf("%zu kernels, %zu launches, %zu of these add parts, %.1f million, %.2f staged\n", p->kernels.n, launches, adds,
+         sum.all / 1e6, sum.all > 0 ? 100 * sum.staged / sum.all : 0.0);
 }
 
 int main(int argc, char **argv) {

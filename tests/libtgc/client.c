@@ -91,7 +91,8 @@ static void failures(const char *broken) {
   result(tgc_compile(t) == TGC_USAGE && says(&h, "tgc_load comes first"), "no model");
   result(tgc_load(t, NULL) == TGC_USAGE && says(&h, "NULL"), "no path");
   result(tgc_load(t, "/nonexistent.onnx") == TGC_NO_INPUT && says(&h, "") && strstr(h.file, "nonexistent"), "no file");
-  result(tgc_load(t, broken) == TGC_BAD_MODEL && *h.node && strstr(h.file, "broken"), "a model that is wrong: the message names the node");
+  result(tgc_load(t, broken) == TGC_BAD_MODEL && *h.node && strstr(h.file, "broken"),
+         "a model that is wrong: the message names the node");
   result(!tgc_describe(t, TGC_INPUT, 0, &v) && !tgc_bundle_file(t, 0, &f), "nothing is there after it");
   result(tgc_set(t, "izza", "x") == TGC_USAGE && says(&h, "unknown option"), "an unknown option");
   result(tgc_set(t, "isa", NULL) == TGC_USAGE && says(&h, "--isa needs a value"), "an option without its value");
@@ -145,8 +146,8 @@ static void memory(void) {
 
 static void values(tgc *t) {
   tgc_value v = { 0 };
-  result(tgc_describe(t, TGC_INPUT, 0, &v) && !strcmp(v.name, "image") && !strcmp(v.type, "f32") && v.rank == 4 && v.dims[3] == 28 &&
-             tgc_describe(t, TGC_OUTPUT, 0, &v) && !strcmp(v.name, "probabilities") && v.dims[1] == 10 &&
+  result(tgc_describe(t, TGC_INPUT, 0, &v) && !strcmp(v.name, "image") && !strcmp(v.type, "f32") && v.rank == 4 &&
+             v.dims[3] == 28 && tgc_describe(t, TGC_OUTPUT, 0, &v) && !strcmp(v.name, "probabilities") && v.dims[1] == 10 &&
              !tgc_describe(t, TGC_INPUT, 1, &v) && !tgc_describe(t, TGC_STATE, 0, &v) && !tgc_describe(t, 7, 0, &v),
          "the values of the model");
 }
@@ -170,7 +171,8 @@ int main(int argc, char **argv) {
   result(!tgc_write(t, argv[3]) && !tgc_write(t, argv[3]), "it is written, also over itself");
   const char *report = NULL;
   result(!tgc_verify(t, &report) && report && strstr(report, "\"passed\": true"), "it is verified on this machine");
-  result(!tgc_set(t, "rtol", "0") && !tgc_set(t, "atol", "0") && tgc_verify(t, &report) != TGC_USAGE && report, "it is verified with options");
+  result(!tgc_set(t, "rtol", "0") && !tgc_set(t, "atol", "0") && tgc_verify(t, &report) != TGC_USAGE && report,
+         "it is verified with options");
   result(digest(t, &again) == first, "the bundle is as it was");
   result(!h.errors, "no message is an error");
   tgc_free(t);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* guard.c: runs a bundle with every buffer between two guard pages. In one run all of them end where a page begins, in the other
- * they begin where a page ends. Inputs, outputs and the context touch the page to the byte. Arena and weights are aligned; the bytes
- * between them and the page must not change. Outputs of both runs must be the same.
- * usage: guard WEIGHTS */
+/* guard.c: runs a bundle with every buffer between two guard pages. In one run all of them end where a page begins, in the
+ * other they begin where a page ends. Inputs, outputs and the context touch the page to the byte. Arena and weights are
+ * aligned; the bytes between them and the page must not change. Outputs of both runs must be the same. usage: guard WEIGHTS */
 #define _GNU_SOURCE /* MAP_ANONYMOUS, whatever standard the flags name */
 #include "net.h"
 #include <stdio.h>

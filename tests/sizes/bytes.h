@@ -4,8 +4,8 @@
 #define BYTES_H
 #include <stdlib.h>
 
-/* Returns how many bytes input or output i has at the current sizes of ctx. out: whether it is an output. Exits with 9 if ctx does
- * not tell the dimensions. */
+/* Returns how many bytes input or output i has at the current sizes of ctx. out: whether it is an output. Exits with 9 if ctx
+ * does not tell the dimensions. */
 static size_t bytes_at(const net_ctx *ctx, size_t i, int out) {
   int64_t dims[16];
   size_t bytes = out ? net_output_bytes(i) : net_input_bytes(i);

@@ -4,9 +4,10 @@
  * at a page that cannot be touched. Before each run the arena and the outputs are filled with other bytes: 0, 0xff and NaN.
  * Prints "ok N sizes", or what is wrong.
  *
- * At each combination the outputs must have the same bits for all fills, and with chunks in reverse order. They must differ from those of
- * "top" and "fix" by at most 1e-5 of the greatest value; with SAME_BITS in the environment, by nothing from those of "top". With
- * INNER a dimension is not outermost, or entries along it are combined; then "top" is compared at its own sizes only. */
+ * At each combination the outputs must have the same bits for all fills, and with chunks in reverse order. They must differ
+ * from those of "top" and "fix" by at most 1e-5 of the greatest value; with SAME_BITS in the environment, by nothing from
+ * those of "top". With INNER a dimension is not outermost, or entries along it are combined; then "top" is compared at its own
+ * sizes only. */
 #include "net.h"
 #include "top.h"
 #include "fix.h"
@@ -54,7 +55,10 @@ static void values(void *p, size_t bytes, int type, unsigned seed) {
       const float f = (float)(seed >> 9) / 4194304.0f - 1.0f;
       memcpy((char *)p + i, &f, 4);
       i += 3;
-    } else ((char *)p)[i] = type == TGCRT_F32 || type == TGCRT_U8 || type == TGCRT_I8 ? (char)(seed >> 24) : type == TGCRT_I64 && i % 8 ? 0 : (char)(seed >> 31);
+    } else
+      ((char *)p)[i] = type == TGCRT_F32 || type == TGCRT_U8 || type == TGCRT_I8 ? (char)(seed >> 24)
+                       : type == TGCRT_I64 && i % 8                              ? 0
+                                                                                 : (char)(seed >> 31);
   }
 }
 

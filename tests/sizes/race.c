@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* race.c: times a bundle for a range of sizes ("net") at one size beside a bundle for that size ("fix"), in turns. Arguments: the
- * library and weights of each, the size, threads, pairs of turns. Prints the medians in microseconds, and that of the ratios. With
- * states that grow, each run of "net" begins at the size again. */
+/* race.c: times a bundle for a range of sizes ("net") at one size beside a bundle for that size ("fix"), in turns. Arguments:
+ * the library and weights of each, the size, threads, pairs of turns. Prints the medians in microseconds, and that of the
+ * ratios. With states that grow, each run of "net" begins at the size again. */
 #define _GNU_SOURCE
 #include "tgcrt.h"
 #include <dlfcn.h>

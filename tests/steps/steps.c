@@ -116,7 +116,9 @@ int main(int argc, char **argv) {
   }
   check(good, "split after each part");
   for (good = bounded = 1, k = 0; k < 50; k++) {
-    const int64_t work = k == 0 ? NET_WORK : k == 1 ? NET_WORK_PART : 1 + (int64_t)(next_random(&state) % (uint32_t)(NET_WORK + 1));
+    const int64_t work = k == 0   ? NET_WORK
+                         : k == 1 ? NET_WORK_PART
+                                  : 1 + (int64_t)(next_random(&state) % (uint32_t)(NET_WORK + 1));
     reset(&a);
     spoil(&a);
     const int steps = run_in_steps(&a, 0, work, want);

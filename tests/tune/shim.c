@@ -38,7 +38,8 @@ static int is_full(int fd, size_t n) {
 }
 
 ssize_t pwrite64(int fd, const void *p, size_t n, off64_t at) {
-  ssize_t (*real)(int, const void *, size_t, off64_t) = (ssize_t (*)(int, const void *, size_t, off64_t))dlsym(RTLD_NEXT, "pwrite64");
+  ssize_t (*real)(int, const void *, size_t, off64_t) = (ssize_t(*)(int, const void *, size_t, off64_t))dlsym(RTLD_NEXT,
+                                                                                                              "pwrite64");
   return is_full(fd, n) ? -1 : real(fd, p, n, at);
 }
 

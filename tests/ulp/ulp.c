@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ulp.c: the greatest error of a bundle that applies one function of f32 to N floats. The unit is the last place (ULP) of the exact
- * result. Inputs are the floats whose bits are 0, STEP, 2 STEP ... Prints the error and its input. The reference is libm
+/* ulp.c: the greatest error of a bundle that applies one function of f32 to N floats. The unit is the last place (ULP) of the
+ * exact result. Inputs are the floats whose bits are 0, STEP, 2 STEP ... Prints the error and its input. The reference is libm
  * in double. usage: ulp NAME FUNCTION STEP THREADS BUNDLE.so */
 #define _GNU_SOURCE
 #include <dlfcn.h>

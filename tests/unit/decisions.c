@@ -29,8 +29,9 @@ static void equal_nodes_are_numbered(void **state) {
   const Ref x = g_param(ir, DT_F32, 1, (int64_t[]){ 4 }, 0), one = g_binary(ir, OP_MUL, x, weight(ir, a)),
             two = g_binary(ir, OP_MUL, x, weight(ir, b)), other = g_binary(ir, OP_ADD, x, weight(ir, b));
   ir->decisions = decisions_new(ir->ctx);
-  const Question first = ask_node(ir, "materialize", one), second = ask_node(ir, "materialize", two), again = ask_node(ir, "materialize", one),
-                 elsewhere = ask_node(ir, "layout", two), third = ask_node(ir, "materialize", other);
+  const Question first = ask_node(ir, "materialize", one), second = ask_node(ir, "materialize", two),
+                 again = ask_node(ir, "materialize", one), elsewhere = ask_node(ir, "layout", two),
+                 third = ask_node(ir, "materialize", other);
   assert_int_equal(strlen(first.key), 16);
   assert_string_equal(first.key, again.key);
   assert_string_equal(first.key, elsewhere.key); /* the first of its pass */

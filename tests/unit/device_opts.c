@@ -23,43 +23,57 @@ enum { TRIES = 140 };
 #define ROWS "tgc 1 graph\nx = input f32[7,45]\ns = reduce x op=add axes=[1]\noutput s\n"
 static const char softmax[] = SOFTMAX;
 static const char *const graphs[] = {
-  SOFTMAX, ROWS,
-  "tgc 1 graph\na = input f32[13,9]\nb = input f32[9,11]\nar = reshape a : [13,9,1]\nae = expand ar : [13,9,11]\nbr = reshape b : [1,9,11]\n"
+  SOFTMAX,
+  ROWS,
+  "tgc 1 graph\na = input f32[13,9]\nb = input f32[9,11]\nar = reshape a : [13,9,1]\nae = expand ar : [13,9,11]\nbr = reshape b "
+  ": [1,9,11]\n"
   "be = expand br : [13,9,11]\np = mul ae, be\ns = reduce p op=add axes=[1]\nm = max s, 0.0\noutput m\n",
-  "tgc 1 graph\nx = input f32[3,10,10]\np = pad x, 0.0 lo=[0,1,1] hi=[0,1,1]\nw = window p axis=1 stride=1 dilation=1 : [3,10,12,3]\n"
+  "tgc 1 graph\nx = input f32[3,10,10]\np = pad x, 0.0 lo=[0,1,1] hi=[0,1,1]\nw = window p axis=1 stride=1 dilation=1 : "
+  "[3,10,12,3]\n"
   "v = window w axis=2 stride=1 dilation=1 : [3,10,10,3,3]\nm = reduce v op=max axes=[3,4]\noutput m\n",
   "tgc 1 graph\nx = input f16[7,6]\ny = permute x perm=[1,0]\nz = add y, y\noutput z\n",
   "tgc 1 graph\nx = input u8[4,33]\nc = cast x : i32\ns = reduce c op=add axes=[1]\noutput s\n",
   "tgc 1 graph\nx = input f32[5,6,7]\ns = reduce x op=add axes=[1,2]\nm = reduce x op=max axes=[0,1]\nsr = reshape s : [5,1]\n"
   "mr = reshape m : [1,7]\nse = expand sr : [5,7]\nme = expand mr : [5,7]\ny = mul se, me\noutput y\n",
-  "tgc 1 graph\nx = input f32[6,21]\nm = reduce x op=max axes=[1]\nme = expand m : [6,21]\nq = cmpeq x, me\nj = iota : i64[21]\njr = reshape j : [1,21]\n"
+  "tgc 1 graph\nx = input f32[6,21]\nm = reduce x op=max axes=[1]\nme = expand m : [6,21]\nq = cmpeq x, me\nj = iota : "
+  "i64[21]\njr = reshape j : [1,21]\n"
   "je = expand jr : [6,21]\nw = where q, je, 99\nf = reduce w op=min axes=[1]\noutput f\n",
   "tgc 1 graph\nx = input f32[6,23]\np = pad x, 0.0 lo=[0,1] hi=[0,1]\nw = window p axis=1 stride=1 dilation=1 : [6,23,3]\n"
   "s = reduce w op=add axes=[2]\noutput s\n",
   "tgc 1 graph\nx = input f32[40]\ns = reduce x op=mul axes=[0]\noutput s\n",
   /* batches of matrix products, and a convolution of 3 channels with stride 2 */
-  "tgc 1 graph\na = input f32[3,7,8,1]\nb = input f32[3,1,8,9]\nae = expand a : [3,7,8,9]\nbe = expand b : [3,7,8,9]\np = mul ae, be\n"
+  "tgc 1 graph\na = input f32[3,7,8,1]\nb = input f32[3,1,8,9]\nae = expand a : [3,7,8,9]\nbe = expand b : [3,7,8,9]\np = mul "
+  "ae, be\n"
   "s = reduce p op=add axes=[2]\nm = max s, 0.0\noutput m\n",
-  "tgc 1 graph\nx = input f32[3,9,11]\nk = input f32[5,3,1,1,3,3]\np = pad x, 0.0 lo=[0,1,1] hi=[0,1,1]\nw = window p axis=1 stride=2 dilation=1 : [3,5,13,3]\n"
-  "v = window w axis=2 stride=2 dilation=1 : [3,5,6,3,3]\nvr = reshape v : [1,3,5,6,3,3]\nve = expand vr : [5,3,5,6,3,3]\nke = expand k : [5,3,5,6,3,3]\n"
+  "tgc 1 graph\nx = input f32[3,9,11]\nk = input f32[5,3,1,1,3,3]\np = pad x, 0.0 lo=[0,1,1] hi=[0,1,1]\nw = window p axis=1 "
+  "stride=2 dilation=1 : [3,5,13,3]\n"
+  "v = window w axis=2 stride=2 dilation=1 : [3,5,6,3,3]\nvr = reshape v : [1,3,5,6,3,3]\nve = expand vr : [5,3,5,6,3,3]\nke = "
+  "expand k : [5,3,5,6,3,3]\n"
   "q = mul ve, ke\ns = reduce q op=add axes=[1,4,5]\noutput s\n",
   /* the variance of rows; whether any element of a plane holds; a column whose index a row says */
-  "tgc 1 graph\nx = input f64[6,21]\ns = reduce x op=add axes=[1]\nm = div s, 21.0\nme = expand m : [6,21]\nd = sub x, me\nq = mul d, d\n"
+  "tgc 1 graph\nx = input f64[6,21]\ns = reduce x op=add axes=[1]\nm = div s, 21.0\nme = expand m : [6,21]\nd = sub x, me\nq = "
+  "mul d, d\n"
   "v = reduce q op=add axes=[1]\noutput v\n",
   "tgc 1 graph\nx = input f32[3,4,9]\nq = cmplt x, -1.0\na = reduce q op=max axes=[1,2]\noutput a\n",
-  "tgc 1 graph\nx = input i64[5,17]\nd = input f32[5,40]\nm = reduce x op=max axes=[1]\nn = add m, 3\ny = gather d, n axis=1\noutput y\n",
+  "tgc 1 graph\nx = input i64[5,17]\nd = input f32[5,40]\nm = reduce x op=max axes=[1]\nn = add m, 3\ny = gather d, n "
+  "axis=1\noutput y\n",
   "tgc 1 graph\nx = input f32[3,20]\np = pad x, 1.0 lo=[0,3] hi=[0,2]\ns = reduce p op=add axes=[1]\nse = expand s : [3,25]\n"
   "y = sub p, se\noutput y\n",
-  /* products of bytes: unsigned and signed, in either order, both signed, both unsigned; windows of bytes */
+/* products of bytes: unsigned and signed, in either order, both signed, both unsigned; windows of bytes */
 #define BYTES(x, w) "tgc 1 graph\nx = input " x "[13,24]\nw = input " w "[24,11]\nxi = cast x : i32\nwi = cast w : i32\n" \
   "xr = reshape xi : [13,24,1]\nxe = expand xr : [13,24,11]\nwr = reshape wi : [1,24,11]\nwe = expand wr : [13,24,11]\n" \
   "p = mul xe, we\ns = reduce p op=add axes=[1]\noutput s\n"
-  BYTES("u8", "i8"), BYTES("i8", "u8"), BYTES("i8", "i8"), BYTES("u8", "u8"),
-  "tgc 1 graph\nx = input u8[3,9,11]\nk = input i8[5,3,1,1,3,3]\np = pad x, 7 lo=[0,1,1] hi=[0,1,1]\nw = window p axis=1 stride=2 dilation=1 : [3,5,13,3]\n"
+  BYTES("u8", "i8"),
+  BYTES("i8", "u8"),
+  BYTES("i8", "i8"),
+  BYTES("u8", "u8"),
+  "tgc 1 graph\nx = input u8[3,9,11]\nk = input i8[5,3,1,1,3,3]\np = pad x, 7 lo=[0,1,1] hi=[0,1,1]\nw = window p axis=1 "
+  "stride=2 dilation=1 : [3,5,13,3]\n"
   "v = window w axis=2 stride=2 dilation=1 : [3,5,6,3,3]\nvi = cast v : i32\nki = cast k : i32\nvr = reshape vi : [1,3,5,6,3,3]\n"
   "ve = expand vr : [5,3,5,6,3,3]\nke = expand ki : [5,3,5,6,3,3]\nq = mul ve, ke\ns = reduce q op=add axes=[1,4,5]\noutput s\n",
   /* elements: contiguous, transposed, gated by padding, of two types, with an index from data */
-  "tgc 1 graph\nx = input f32[6,20]\nb = input f32[1,20]\nbe = expand b : [6,20]\ny = add x, be\nq = cmplt y, 0.5\nz = where q, y, 2.0\n"
+  "tgc 1 graph\nx = input f32[6,20]\nb = input f32[1,20]\nbe = expand b : [6,20]\ny = add x, be\nq = cmplt y, 0.5\nz = where q, "
+  "y, 2.0\n"
   "h = cast z : f16\noutput z\noutput h\n",
   "tgc 1 graph\nx = input f32[12,8]\nt = permute x perm=[1,0]\np = pad t, 1.0 lo=[0,2] hi=[0,2]\ny = mul p, p\noutput y\n",
   "tgc 1 graph\nx = input f32[5,24]\ni = input u8[5,16]\nj = cast i : i64\ng = gather x, j axis=1\noutput g\n",
@@ -122,8 +136,10 @@ static void same(const IR *ir, const Kernel *k, void **got, void **want, int kno
       int64_t x = 0, y = 0;
       memcpy(&x, (char *)got[k->written.p[i]] + at * dt_bytes(b->dt), (size_t)dt_bytes(b->dt));
       memcpy(&y, (char *)want[k->written.p[i]] + at * dt_bytes(b->dt), (size_t)dt_bytes(b->dt));
-      const double p = dt_float(b->dt) ? bits_to_double(b->dt, x) : (double)x, q = dt_float(b->dt) ? bits_to_double(b->dt, y) : (double)y;
-      if (p != q && !(isnan(p) && isnan(q)) && !(fabs(p - q) <= 1e-5 * fabs(q))) fail_msg("%s: element %lld is %g, not %g", current, (long long)at, p, q);
+      const double p = dt_float(b->dt) ? bits_to_double(b->dt, x) : (double)x,
+                   q = dt_float(b->dt) ? bits_to_double(b->dt, y) : (double)y;
+      if (p != q && !(isnan(p) && isnan(q)) && !(fabs(p - q) <= 1e-5 * fabs(q)))
+        fail_msg("%s: element %lld is %g, not %g", current, (long long)at, p, q);
     }
   }
 }
@@ -265,10 +281,12 @@ static void features_compute_the_same(void **state) {
  * group of its own. */
 static void groups_inside_of_groups(void **state) {
   static const char text[] =
-    "tgc 1 kernel\nb0 = buffer input f32[480] id=0 slot=0\nb1 = buffer output f32[48] id=1 slot=0\ni = range extent=3 id=0 kind=loop\n"
-    "j = range extent=16 id=1 kind=loop\nk = range extent=8 id=2 kind=reduce\nl = range extent=20 id=3 kind=reduce\nplane = mul i, 160\n"
-    "row = mul k, 20\nfrom = add plane, row\nat = add from, l\nx = load b0, at\ns = red x, l op=add\nm = red s, k op=max\n"
-    "to0 = mul i, 16\nto = add to0, j\ny = store b1, to, m\nn0 = nest y, i, j\nk0 = sink n0\n";
+      "tgc 1 kernel\nb0 = buffer input f32[480] id=0 slot=0\nb1 = buffer output f32[48] id=1 slot=0\ni = range extent=3 id=0 "
+      "kind=loop\n"
+      "j = range extent=16 id=1 kind=loop\nk = range extent=8 id=2 kind=reduce\nl = range extent=20 id=3 kind=reduce\nplane = "
+      "mul i, 160\n"
+      "row = mul k, 20\nfrom = add plane, row\nat = add from, l\nx = load b0, at\ns = red x, l op=add\nm = red s, k op=max\n"
+      "to0 = mul i, 16\nto = add to0, j\ny = store b1, to, m\nn0 = nest y, i, j\nk0 = sink n0\n";
   static const char *const opts[] = {
     "{ grid(r0) local(r1,8) group(r2,8) group(r3,8) }", "{ local(r0,2) group(r2,4) unroll(r2,2) group(r3,4) grid(r1) }",
     "{ grid(r0) group(r2,8) group(r3,2) local(r1,2) }", "{ grid(r0) local(r1,4) group(r2,2) group(r3,4) }",
@@ -401,7 +419,8 @@ static void refusals_say_why(void **state) {
   for (size_t i = 0; i < sizeof elements / sizeof *elements; i++) refused(p, p->in->target, elements[i].text, elements[i].why);
   ir_free(p->ir);
   ctx_free(&e);
-  p = compiled(&f, "tgc 1 graph\nx = input f32[5,16]\ns = reduce x op=add axes=[1]\nse = expand s : [5,16]\ny = sub x, se\noutput y\n");
+  p = compiled(
+      &f, "tgc 1 graph\nx = input f32[5,16]\ns = reduce x op=add axes=[1]\nse = expand s : [5,16]\ny = sub x, se\noutput y\n");
   refused(p, p->in->target, "{ grid(r0) vec(r1,4) }", "on a device a nest with reductions cannot have lanes");
   ir_free(p->ir);
   ctx_free(&f);
@@ -409,18 +428,21 @@ static void refusals_say_why(void **state) {
 
 /* The heuristic's choice for a nest follows the device's facts */
 static void heuristic_reads_facts(void **state) {
-  static const struct { const char *graph; int units; const char *opts; } cases[] = {
+  static const struct { const char *graph; int units; const char *opts;
+  } cases[] = {
     { softmax, 32, "{ grid(r0) group(r2,32) group(r3,32) local(r1,32) }" },
     { ROWS, 1, "{ group(r1,8) grid(r0) local(r0,4) }" },
     { "tgc 1 graph\nx = input f32[4000,45]\ns = reduce x op=add axes=[1]\noutput s\n", 1, "{ }" }, /* enough rows */
-    { "tgc 1 graph\nx = input f32[4000,45]\ns = reduce x op=add axes=[1]\noutput s\n", 64, "{ group(r1,8) grid(r0) local(r0,32) }" },
-    { "tgc 1 graph\nx = input f32[40000,128]\ns = reduce x op=add axes=[1]\noutput s\n", 1, "{ group(r1,32) grid(r0) local(r0,8) }" },
+    { "tgc 1 graph\nx = input f32[4000,45]\ns = reduce x op=add axes=[1]\noutput s\n", 64,
+      "{ group(r1,8) grid(r0) local(r0,32) }" },
+    { "tgc 1 graph\nx = input f32[40000,128]\ns = reduce x op=add axes=[1]\noutput s\n", 1,
+      "{ group(r1,32) grid(r0) local(r0,8) }" },
     { "tgc 1 graph\nx = input f32[128,40000]\ns = reduce x op=add axes=[0]\noutput s\n", 1, "{ }" },
     { "tgc 1 graph\nx = input f32[65536]\ny = exp x\noutput y\n", 32, "{ grid(r0) local(r0,256) vec(r0,4) }" },
     /* no vectors of this type */
     { "tgc 1 graph\nx = input f64[65536]\ny = mul x, x\noutput y\n", 32, "{ grid(r0) local(r0,256) unroll(r0,4) }" },
     { "tgc 1 graph\nx = input f32[65540]\ny = shrink x begin=[3] step=[1] : [65536]\nz = exp y\noutput z\n", 32,
-      "{ grid(r0) local(r0,256) unroll(r0,4) }" }, /* vectors would not be aligned */
+      "{ grid(r0) local(r0,256) unroll(r0,4) }" },                             /* vectors would not be aligned */
     { "tgc 1 graph\nx = input f32[65536]\ny = exp x\noutput y\n", 64, "{ }" }, /* too few for copies */
     { "tgc 1 graph\nx = input f32[6,1,64]\ne = expand x : [6,5,64]\nz = input f32[6,5,64]\ny = add e, z\noutput y\n", 32,
       "{ grid(r0) grid(r1) grid(r2) local(r2,64) }" },
@@ -464,8 +486,10 @@ static void take_note(void *arg, const char *text) {
 /* Neighbouring schedules are legal, and differ from their origin; some of them run. */
 static void neighbours_are_legal(void **state) {
   enum { PRODUCT = 2, ROWS_OF_20 = sizeof graphs / sizeof *graphs - 4, SOME = 23 };
-  static const struct { int graph; const char *from, *wants[8]; } cases[] = {
-    { PRODUCT, "{ grid(r0) local(r0,4) grid(r1) local(r1,4) unroll(r1,2) }",
+  static const struct { int graph; const char *from, *wants[8];
+  } cases[] = {
+    { PRODUCT,
+      "{ grid(r0) local(r0,4) grid(r1) local(r1,4) unroll(r1,2) }",
       { "{ grid(r0) local(r0,4) grid(r1) local(r1,4) unroll(r1,2) stage(r2,4) }", /* panels */
         "{ grid(r0) local(r0,4) grid(r1) local(r1,8) unroll(r1,2) }",             /* threads */
         "{ grid(r0) local(r0,4) grid(r1) local(r1,8) }",                          /* copies become threads */
@@ -474,11 +498,15 @@ static void neighbours_are_legal(void **state) {
         "{ grid(r0) local(r0,4) grid(r1) local(r1,4) unroll(r1,2) group(r2,2) }",
         "{ grid(r0) local(r0,4) grid(r1) local(r1,4) unroll(r1,2) partial(r2,3) }",
         "{ grid(r0) local(r0,4) grid(r1) local(r1,4) unroll(r1,2) outer(r1) }" } },
-    { PRODUCT, "{ grid(r0) local(r0,4) grid(r1) local(r1,4) stage(r2,2) split(r2,3) }",
-      { "{ grid(r0) local(r0,4) grid(r1) local(r1,4) split(r2,3) }", "{ grid(r0) local(r0,4) grid(r1) local(r1,4) stage(r2,2) }" } },
+    { PRODUCT,
+      "{ grid(r0) local(r0,4) grid(r1) local(r1,4) stage(r2,2) split(r2,3) }",
+      { "{ grid(r0) local(r0,4) grid(r1) local(r1,4) split(r2,3) }",
+        "{ grid(r0) local(r0,4) grid(r1) local(r1,4) stage(r2,2) }" } },
     { 0, "{ grid(r0) local(r1,8) group(r2,8) group(r3,8) }", { "{ grid(r0) local(r1,8) group(r2,8) }" } },
     { 0, "{ }", { "{ grid(r0) grid(r1) local(r1,16) }" } },
-    { ROWS_OF_20, "{ grid(r0) grid(r1) local(r1,8) }", { "{ grid(r0) grid(r1) local(r1,8) vec(r1,2) }", "{ grid(r0) grid(r1) local(r1,2) vec(r1,4) }" } },
+    { ROWS_OF_20,
+      "{ grid(r0) grid(r1) local(r1,8) }",
+      { "{ grid(r0) grid(r1) local(r1,8) vec(r1,2) }", "{ grid(r0) grid(r1) local(r1,2) vec(r1,4) }" } },
   };
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -83,9 +83,10 @@ static void rows_of_batches(void **state) {
 
 /* ---- graphs ---- */
 #define PRODUCT(name, from, rows, depth, columns, weight)                                                                        \
-  name "1 = reshape " from " : [" rows "," depth ",1]\n" name "2 = expand " name "1 : [" rows "," depth "," columns "]\n" name    \
-  "3 = reshape " weight " : [1," depth "," columns "]\n" name "4 = expand " name "3 : [" rows "," depth "," columns "]\n" name     \
-  "5 = mul " name "2, " name "4\n" name "6 = reduce " name "5 op=add axes=[1]\n" name " = reshape " name "6 : [" rows "," columns "]\n"
+  name "1 = reshape " from " : [" rows "," depth ",1]\n" name "2 = expand " name "1 : [" rows "," depth "," columns "]\n" name   \
+       "3 = reshape " weight " : [1," depth "," columns "]\n" name "4 = expand " name "3 : [" rows "," depth "," columns         \
+       "]\n" name "5 = mul " name "2, " name "4\n" name "6 = reduce " name "5 op=add axes=[1]\n" name " = reshape " name         \
+       "6 : [" rows "," columns "]\n"
 
 #define DEPTHWISE(name, from, h, w, c) /* padded rows, channels last; the sum of a window of 3 by 1 along the columns */               \
   name "1 = window " from " axis=1 stride=1 dilation=1 : [" h "," w "," c ",3]\n" name " = reduce " name "1 op=max axes=[3]\n"
@@ -94,30 +95,55 @@ static const struct Case {
   const char *name, *text;
   int grouped; /* kernels that are in groups; -1: all */
 } cases[] = {
-  { "products of rows", "tgc 1 graph\nx = input f32[96,24]\nu = input f32[24,32]\nv = input f32[32,24]\nw = input f32[24,8]\n"
-    PRODUCT("a", "x", "96", "24", "32", "u") PRODUCT("b", "a", "96", "32", "24", "v") PRODUCT("c", "b", "96", "24", "8", "w") "output c\n", 3 },
-  { "a value that is an output, too", "tgc 1 graph\nx = input f32[96,24]\nu = input f32[24,32]\nv = input f32[32,24]\n"
-    PRODUCT("a", "x", "96", "24", "32", "u") PRODUCT("b", "a", "96", "32", "24", "v") "output a\noutput b\n", -1 },
-  { "a second product reads the first one turned", "tgc 1 graph\nx = input f32[96,24]\nu = input f32[24,96]\nv = input f32[96,24]\n"
-    PRODUCT("a", "x", "96", "24", "96", "u") "t = permute a perm=[1,0]\n" PRODUCT("b", "t", "96", "96", "24", "v") "output b\n", 0 },
-  { "rows that read their neighbours", "tgc 1 graph\nx = input f32[98,24]\nu = input f32[24,32]\nv = input f32[32,24]\n"
-    PRODUCT("a", "x", "98", "24", "32", "u") "w1 = window a axis=0 stride=1 dilation=1 : [96,32,3]\nm = reduce w1 op=max axes=[2]\n"
-    "n = reshape m : [96,32]\n" PRODUCT("b", "n", "96", "32", "24", "v") "output b\n", 2 },
-  { "a sum over the rows in between", "tgc 1 graph\nx = input f32[96,24]\nu = input f32[24,32]\n" PRODUCT("a", "x", "96", "24", "32", "u")
-    "s = reduce a op=add axes=[0]\nr = reshape s : [32]\noutput r\n", 0 },
-  { "scores, softmax, mix", "tgc 1 graph\nq = input f32[8,16,12]\nk = input f32[8,12,16]\nv = input f32[8,16,12]\n"
-    "q1 = reshape q : [8,16,12,1]\nq2 = expand q1 : [8,16,12,16]\nk1 = reshape k : [8,1,12,16]\nk2 = expand k1 : [8,16,12,16]\np = mul q2, k2\n"
-    "s = reduce p op=add axes=[2]\ns1 = reshape s : [8,16,16]\nm = reduce s1 op=max axes=[2]\nme = expand m : [8,16,16]\nd = sub s1, me\ne = exp d\n"
-    "t = reduce e op=add axes=[2]\nte = expand t : [8,16,16]\ny = div e, te\ny1 = reshape y : [8,16,16,1]\ny2 = expand y1 : [8,16,16,12]\n"
-    "v1 = reshape v : [8,1,16,12]\nv2 = expand v1 : [8,16,16,12]\nz = mul y2, v2\no = reduce z op=add axes=[2]\no1 = reshape o : [8,16,12]\noutput o1\n", -1 },
-  { "rows of windows along the columns", "tgc 1 graph\nx = input f32[96,18,8]\nx1 = reshape x : [1728,8]\nu = input f32[8,24]\nv = input f32[24,8]\n"
-    PRODUCT("a", "x1", "1728", "8", "24", "u") "a0 = reshape a : [96,18,24]\n" DEPTHWISE("d", "a0", "96", "16", "24") "e = reshape d : [1536,24]\n"
-    PRODUCT("b", "e", "1536", "24", "8", "v") "output b\n", 3 },
-  { "what a kernel of many nests reads, too", "tgc 1 graph\nx = input f32[96,24]\nu = input f32[24,32]\nw = input f32[3,8]\n"
-    PRODUCT("a", "x", "96", "24", "32", "u") "p = pad a, 0.0 lo=[0,1] hi=[0,1] : [96,34]\np1 = window p axis=1 stride=1 dilation=1 : [96,32,3]\n"
-    "p2 = reshape p1 : [96,32,3,1]\np3 = expand p2 : [96,32,3,8]\nw1 = reshape w : [1,1,3,8]\nw2 = expand w1 : [96,32,3,8]\n"
-    "q = mul p3, w2\ns = reduce q op=add axes=[2]\nt = reshape s : [96,32,8]\n"
-    "c = cat a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a axis=1\noutput t\noutput c\n", 2 },
+  { "products of rows",
+    "tgc 1 graph\nx = input f32[96,24]\nu = input f32[24,32]\nv = input f32[32,24]\nw = input f32[24,8]\n" PRODUCT(
+        "a", "x", "96", "24", "32", "u") PRODUCT("b", "a", "96", "32", "24", "v")
+        PRODUCT("c", "b", "96", "24", "8", "w") "output c\n",
+    3 },
+  { "a value that is an output, too",
+    "tgc 1 graph\nx = input f32[96,24]\nu = input f32[24,32]\nv = input f32[32,24]\n" PRODUCT("a", "x", "96", "24", "32", "u")
+        PRODUCT("b", "a", "96", "32", "24", "v") "output a\noutput b\n",
+    -1 },
+  { "a second product reads the first one turned",
+    "tgc 1 graph\nx = input f32[96,24]\nu = input f32[24,96]\nv = input f32[96,24]\n" PRODUCT(
+        "a", "x", "96", "24", "96", "u") "t = permute a perm=[1,0]\n" PRODUCT("b", "t", "96", "96", "24", "v") "output b\n",
+    0 },
+  { "rows that read their neighbours",
+    "tgc 1 graph\nx = input f32[98,24]\nu = input f32[24,32]\nv = input f32[32,24]\n" PRODUCT(
+        "a", "x", "98", "24", "32", "u") "w1 = window a axis=0 stride=1 dilation=1 : [96,32,3]\nm = reduce w1 op=max axes=[2]\n"
+                                         "n = reshape m : [96,32]\n" PRODUCT("b", "n", "96", "32", "24", "v") "output b\n",
+    2 },
+  { "a sum over the rows in between",
+    "tgc 1 graph\nx = input f32[96,24]\nu = input f32[24,32]\n" PRODUCT(
+        "a", "x", "96", "24", "32", "u") "s = reduce a op=add axes=[0]\nr = reshape s : [32]\noutput r\n",
+    0 },
+  { "scores, softmax, mix",
+    "tgc 1 graph\nq = input f32[8,16,12]\nk = input f32[8,12,16]\nv = input f32[8,16,12]\n"
+    "q1 = reshape q : [8,16,12,1]\nq2 = expand q1 : [8,16,12,16]\nk1 = reshape k : [8,1,12,16]\nk2 = expand k1 : [8,16,12,16]\np "
+    "= mul q2, k2\n"
+    "s = reduce p op=add axes=[2]\ns1 = reshape s : [8,16,16]\nm = reduce s1 op=max axes=[2]\nme = expand m : [8,16,16]\nd = sub "
+    "s1, me\ne = exp d\n"
+    "t = reduce e op=add axes=[2]\nte = expand t : [8,16,16]\ny = div e, te\ny1 = reshape y : [8,16,16,1]\ny2 = expand y1 : "
+    "[8,16,16,12]\n"
+    "v1 = reshape v : [8,1,16,12]\nv2 = expand v1 : [8,16,16,12]\nz = mul y2, v2\no = reduce z op=add axes=[2]\no1 = reshape o : "
+    "[8,16,12]\noutput o1\n",
+    -1 },
+  { "rows of windows along the columns",
+    "tgc 1 graph\nx = input f32[96,18,8]\nx1 = reshape x : [1728,8]\nu = input f32[8,24]\nv = input f32[24,8]\n" PRODUCT(
+        "a", "x1", "1728", "8", "24",
+        "u") "a0 = reshape a : [96,18,24]\n" DEPTHWISE("d", "a0", "96", "16",
+                                                       "24") "e = reshape d : [1536,24]\n" PRODUCT("b", "e", "1536", "24", "8",
+                                                                                                   "v") "output b\n",
+    3 },
+  { "what a kernel of many nests reads, too",
+    "tgc 1 graph\nx = input f32[96,24]\nu = input f32[24,32]\nw = input f32[3,8]\n" PRODUCT(
+        "a", "x", "96", "24", "32",
+        "u") "p = pad a, 0.0 lo=[0,1] hi=[0,1] : [96,34]\np1 = window p axis=1 stride=1 dilation=1 : [96,32,3]\n"
+             "p2 = reshape p1 : [96,32,3,1]\np3 = expand p2 : [96,32,3,8]\nw1 = reshape w : [1,1,3,8]\nw2 = expand w1 : "
+             "[96,32,3,8]\n"
+             "q = mul p3, w2\ns = reduce q op=add axes=[2]\nt = reshape s : [96,32,8]\n"
+             "c = cat a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a axis=1\noutput t\noutput c\n",
+    2 },
 };
 
 typedef struct Memory { void **p; } Memory;
@@ -131,7 +157,8 @@ static Memory memory(IR *ir, int fill) {
     m.p[i] = arena_alloc(&ir->ctx->model, bytes_of(ir, i) + 1);
     memset(m.p[i], fill, bytes_of(ir, i));
     assert_true(b->dt == DT_F32);
-    for (int64_t e = 0; e < b->elems && b->kind == BUF_INPUT; e++) ((float *)m.p[i])[e] = (float)((e * 37 + b->slot * 11) % 1009) * 1e-3f;
+    for (int64_t e = 0; e < b->elems && b->kind == BUF_INPUT; e++)
+      ((float *)m.p[i])[e] = (float)((e * 37 + b->slot * 11) % 1009) * 1e-3f;
   }
   return m;
 }
@@ -185,7 +212,8 @@ static void groups_compute_the_same(void **state) {
       run_plan(grouped, &x);
       run_plan(plain, &y);
       for (size_t b = 0; b < plain->ir->bufs.n; b++)
-        if (plain->ir->bufs.p[b].kind == BUF_OUTPUT && memcmp(x.p[b], y.p[b], bytes_of(plain->ir, b))) fail_msg("%s for %s: output %zu differs", cases[i].name, isas[t], b);
+        if (plain->ir->bufs.p[b].kind == BUF_OUTPUT && memcmp(x.p[b], y.p[b], bytes_of(plain->ir, b)))
+          fail_msg("%s for %s: output %zu differs", cases[i].name, isas[t], b);
       ir_free(grouped->ir);
       ir_free(plain->ir);
       ctx_free(&c);
@@ -194,6 +222,7 @@ static void groups_compute_the_same(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = { cmocka_unit_test(independent_is_independent), cmocka_unit_test(rows_of_batches), cmocka_unit_test(groups_compute_the_same) };
+  const struct CMUnitTest tests[] = { cmocka_unit_test(independent_is_independent), cmocka_unit_test(rows_of_batches),
+                                      cmocka_unit_test(groups_compute_the_same) };
   return cmocka_run_group_tests_name("group", tests, NULL, NULL);
 }

@@ -44,7 +44,8 @@ static Ref make(IR *ir, Op op, DType d, int nsrc, const Ref *src, int narg, cons
   return node_make(ir, op, d, 1, nsrc, src, narg, arg, 0, NULL);
 }
 #define MAKE(op, d, ...) make(ir, op, d, sizeof((Ref[]){ __VA_ARGS__ }) / sizeof(Ref), (Ref[]){ __VA_ARGS__ }, 0, NULL)
-#define WITH(op, d, a, ...) make(ir, op, d, sizeof((Ref[]){ __VA_ARGS__ }) / sizeof(Ref), (Ref[]){ __VA_ARGS__ }, 1, (int64_t[]){ a })
+#define WITH(op, d, a, ...)                                                                                                      \
+  make(ir, op, d, sizeof((Ref[]){ __VA_ARGS__ }) / sizeof(Ref), (Ref[]){ __VA_ARGS__ }, 1, (int64_t[]){ a })
 #define ARG(...) sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t), (int64_t[]){ __VA_ARGS__ }
 typedef struct List { int n; const int64_t *p; } List;
 #define L(...) ((List){ ARG(__VA_ARGS__) })
@@ -259,7 +260,9 @@ static void step_of(IR *ir, Opts o, int depth) {
   VEC_FREE(&k.states);
   refmap_free(&known);
 }
-static void other_range(IR *ir) { step_of(ir, (Opts){ .n = 1, .opt = { { .range = range(ir, 5), .unroll = 2, .lanes = 1 } } }, 0); }
+static void other_range(IR *ir) {
+  step_of(ir, (Opts){ .n = 1, .opt = { { .range = range(ir, 5), .unroll = 2, .lanes = 1 } } }, 0);
+}
 static void other_loop(IR *ir) { step_of(ir, (Opts){ .nmoved = 1, .moved = { { range(ir, 5), 0 } } }, 0); }
 static void rest_of_nothing(IR *ir) { step_of(ir, (Opts){ .n = 0 }, 1); }
 

@@ -30,7 +30,8 @@ static void waits_for_what_it_loads(void **state) {
   float x[300], mid[300] = { 0 }, y[300] = { 0 };
   void *mem[] = { x, mid, y };
   LaunchReport r = { 0 };
-  Kernel k = made(ir, HEAD TWICE "m = mul j, -1\nf = add m, 299\nu = load b1, f\nc = store b2, j, u\nn1 = nest c, j\nk0 = sink n0, n1\n");
+  Kernel k = made(ir, HEAD TWICE
+                  "m = mul j, -1\nf = add m, 299\nu = load b1, f\nc = store b2, j, u\nn1 = nest c, j\nk0 = sink n0, n1\n");
   fill(x);
   device_run(ir, &k.prog, 2, mem, &r);
   assert_int_equal(launch_faults(&r), 0);
@@ -72,9 +73,10 @@ static void columns_do_not_meet(void **state) {
   float x[300], mid[300], y[300] = { 0 };
   void *mem[] = { x, mid, y };
   LaunchReport r = { 0 };
-  Kernel k = made(ir, HEAD "a = range extent=10 id=6 kind=loop\nb = range extent=10 id=7 kind=loop\nrow = mul a, 30\nat = add row, b\n"
-                           "from = add at, 20\nv = load b1, from\ns0 = store b1, at, v\nn0 = nest s0, a, b\n"
-                           "mid = add at, 10\ns1 = store b1, mid, 0.0\nn1 = nest s1, a, b\nk0 = sink n0, n1\n");
+  Kernel k = made(ir, HEAD
+                  "a = range extent=10 id=6 kind=loop\nb = range extent=10 id=7 kind=loop\nrow = mul a, 30\nat = add row, b\n"
+                  "from = add at, 20\nv = load b1, from\ns0 = store b1, at, v\nn0 = nest s0, a, b\n"
+                  "mid = add at, 10\ns1 = store b1, mid, 0.0\nn1 = nest s1, a, b\nk0 = sink n0, n1\n");
   fill(x);
   fill(mid);
   device_run(ir, &k.prog, 1, mem, &r);
@@ -127,10 +129,12 @@ static void parts_have_the_same_threads(void **state) {
   void *mem[302] = { x, mid, y };
   LaunchReport r = { 0 };
   Launches l = { 0 };
-  Kernel k = made(ir, HEAD "g = range extent=30 id=6 kind=grid\nt = range extent=8 id=7 kind=group\nh = range extent=5 id=8 kind=grid\n"
-                           "e = range extent=32 id=9 kind=local\n"
-                           "row = mul g, 8\nat = add row, t\nv = load b0, at\nsum = red v, t op=add\na = store b1, g, sum\nn0 = nest a, g\n"
-                           "b = mul h, 32\nf = add b, e\nu = load b0, f\nw = neg u\nc = store b2, f, w\nn1 = nest c, h, e\nk0 = sink n0, n1\n");
+  Kernel k = made(
+      ir,
+      HEAD "g = range extent=30 id=6 kind=grid\nt = range extent=8 id=7 kind=group\nh = range extent=5 id=8 kind=grid\n"
+           "e = range extent=32 id=9 kind=local\n"
+           "row = mul g, 8\nat = add row, t\nv = load b0, at\nsum = red v, t op=add\na = store b1, g, sum\nn0 = nest a, g\n"
+           "b = mul h, 32\nf = add b, e\nu = load b0, f\nw = neg u\nc = store b2, f, w\nn1 = nest c, h, e\nk0 = sink n0, n1\n");
   fill(x);
   device_run(ir, &k.prog, 1, mem, &r);
   if (r.text.n) fail_msg("%s", r.text.p);
@@ -148,17 +152,20 @@ static void parts_have_the_same_threads(void **state) {
   device_kernel_free(&k);
 }
 
-/* Elements by blocks of 8 beside a sum by groups of 32: four of the blocks are one, and the last one has threads with no element. */
+/* Elements by blocks of 8 beside a sum by groups of 32: four of the blocks are one, and the last one has threads with no
+ * element. */
 static void small_blocks_are_joined(void **state) {
   IR *ir = *state;
   float x[300], mid[300] = { 0 }, y[300] = { 0 };
   void *mem[302] = { x, mid, y };
   LaunchReport r = { 0 };
   Launches l = { 0 };
-  Kernel k = made(ir, HEAD "g = range extent=3 id=6 kind=grid\nt = range extent=32 id=7 kind=group\nh = range extent=37 id=8 kind=grid\n"
-                           "e = range extent=8 id=9 kind=local\n"
-                           "row = mul g, 32\nat = add row, t\nv = load b0, at\nsum = red v, t op=add\na = store b1, g, sum\nn0 = nest a, g\n"
-                           "b = mul h, 8\nf = add b, e\nu = load b0, f\nw = neg u\nc = store b2, f, w\nn1 = nest c, h, e\nk0 = sink n0, n1\n");
+  Kernel k = made(
+      ir,
+      HEAD "g = range extent=3 id=6 kind=grid\nt = range extent=32 id=7 kind=group\nh = range extent=37 id=8 kind=grid\n"
+           "e = range extent=8 id=9 kind=local\n"
+           "row = mul g, 32\nat = add row, t\nv = load b0, at\nsum = red v, t op=add\na = store b1, g, sum\nn0 = nest a, g\n"
+           "b = mul h, 8\nf = add b, e\nu = load b0, f\nw = neg u\nc = store b2, f, w\nn1 = nest c, h, e\nk0 = sink n0, n1\n");
   fill(x);
   device_run(ir, &k.prog, 1, mem, &r);
   if (r.text.n) fail_msg("%s", r.text.p);
@@ -175,9 +182,10 @@ static void small_blocks_are_joined(void **state) {
 static void many_blocks_are_rows(void **state) {
   IR *ir = *state;
   Launches l = { 0 };
-  Kernel k = made(ir, "tgc 1 kernel\nb0 = buffer input f32[33554433] id=0 slot=0\nb1 = buffer output f32[33554433] id=1 slot=0\n"
-                      "b2 = buffer output f32[1] id=2 slot=1\ni = range extent=33554433 id=0 kind=loop\nv = load b0, i\nw = neg v\n"
-                      "a = store b1, i, w\nn0 = nest a, i\nu = load b0, 0\nc = store b2, 0, u\nn1 = nest c\nk0 = sink n0, n1\n");
+  Kernel k = made(ir,
+                  "tgc 1 kernel\nb0 = buffer input f32[33554433] id=0 slot=0\nb1 = buffer output f32[33554433] id=1 slot=0\n"
+                  "b2 = buffer output f32[1] id=2 slot=1\ni = range extent=33554433 id=0 kind=loop\nv = load b0, i\nw = neg v\n"
+                  "a = store b1, i, w\nn0 = nest a, i\nu = load b0, 0\nc = store b2, 0, u\nn1 = nest c\nk0 = sink n0, n1\n");
   launches_of(ir, k.prog.p, k.prog.n, &l);
   assert_int_equal(l.n, 2);
   assert_int_equal(l.p[0].grid[1], 3);

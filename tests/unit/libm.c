@@ -78,7 +78,11 @@ static void error_is_at_most_2_ulp(void **state) {
           if (err > worst) worst = err, worst_at = as_float(in[b]);
         }
       }
-    print_message("# %s%s: %zu ops, %s multiply-add: %.2f ULP at %a\n", op_info[f->op].name, f->has.scalb ? " with scalb" : f->has.lookup ? " with lookup" : "", order.n, fused ? "fused" : "plain", worst, worst_at);
+    print_message("# %s%s: %zu ops, %s multiply-add: %.2f ULP at %a\n", op_info[f->op].name,
+                  f->has.scalb    ? " with scalb"
+                  : f->has.lookup ? " with lookup"
+                                  : "",
+                  order.n, fused ? "fused" : "plain", worst, worst_at);
     assert_true(worst <= 2);
   }
   free(v);
@@ -96,8 +100,10 @@ static void lanes_follow_the_operand(void **state) {
   Ref r = libm_expr(ir, node_make(ir, OP_ERF, DT_F32, 8, 1, &x, 0, NULL, 0, NULL), (FunctionOps){ 0 });
   Refs order = { 0 };
   ir_toposort(ir, &r, 1, &order);
-  for (size_t i = 0; i < order.n; i++) assert_int_equal(node(ir, order.p[i])->lanes, node(ir, order.p[i])->op == OP_CONST ? 1 : 8);
-  assert_false(libm_expr(ir, node_make(ir, OP_EXP, DT_F64, 1, 1, (Ref[]){ c_float(ir, DT_F64, 1) }, 0, NULL, 0, NULL), (FunctionOps){ 0 }));
+  for (size_t i = 0; i < order.n; i++)
+    assert_int_equal(node(ir, order.p[i])->lanes, node(ir, order.p[i])->op == OP_CONST ? 1 : 8);
+  assert_false(libm_expr(ir, node_make(ir, OP_EXP, DT_F64, 1, 1, (Ref[]){ c_float(ir, DT_F64, 1) }, 0, NULL, 0, NULL),
+                         (FunctionOps){ 0 }));
   VEC_FREE(&order);
   ir_free(ir);
   ctx_free(&c);
@@ -109,11 +115,16 @@ int main(int argc, char **argv) {
                    { OP_TANH, tanh, none }, { OP_ERF, erf, none }, { OP_SIN, sin, none }, { OP_COS, cos, none },
                    { OP_EXP, exp, scalb }, { OP_EXP2, exp2, scalb }, { OP_ERF, erf, lookup } };
   const struct CMUnitTest tests[] = {
-    { "exp", error_is_at_most_2_ulp, NULL, NULL, &f[0] },  { "exp2", error_is_at_most_2_ulp, NULL, NULL, &f[1] },
-    { "log", error_is_at_most_2_ulp, NULL, NULL, &f[2] },  { "log2", error_is_at_most_2_ulp, NULL, NULL, &f[3] },
-    { "tanh", error_is_at_most_2_ulp, NULL, NULL, &f[4] }, { "erf", error_is_at_most_2_ulp, NULL, NULL, &f[5] },
-    { "sin", error_is_at_most_2_ulp, NULL, NULL, &f[6] },  { "cos", error_is_at_most_2_ulp, NULL, NULL, &f[7] },
-    { "exp with scalb", error_is_at_most_2_ulp, NULL, NULL, &f[8] }, { "exp2 with scalb", error_is_at_most_2_ulp, NULL, NULL, &f[9] },
+    { "exp", error_is_at_most_2_ulp, NULL, NULL, &f[0] },
+    { "exp2", error_is_at_most_2_ulp, NULL, NULL, &f[1] },
+    { "log", error_is_at_most_2_ulp, NULL, NULL, &f[2] },
+    { "log2", error_is_at_most_2_ulp, NULL, NULL, &f[3] },
+    { "tanh", error_is_at_most_2_ulp, NULL, NULL, &f[4] },
+    { "erf", error_is_at_most_2_ulp, NULL, NULL, &f[5] },
+    { "sin", error_is_at_most_2_ulp, NULL, NULL, &f[6] },
+    { "cos", error_is_at_most_2_ulp, NULL, NULL, &f[7] },
+    { "exp with scalb", error_is_at_most_2_ulp, NULL, NULL, &f[8] },
+    { "exp2 with scalb", error_is_at_most_2_ulp, NULL, NULL, &f[9] },
     { "erf with lookup", error_is_at_most_2_ulp, NULL, NULL, &f[10] },
     cmocka_unit_test(lanes_follow_the_operand),
   };

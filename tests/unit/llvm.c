@@ -113,15 +113,43 @@ static void run_both(World *w, const Target *t, void **mem, void *got, void *wan
 
 /* ---- values ---- */
 static double edge(int i) {
-  static const double v[] = { 0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, 3, 7, -7, 100, 127, 128, -128, -129, 255, 256, 32767.5, 65535, 65536, 1e9, -1e9,
-                              2147483648.0, -2147483648.0, 4294967296.0, 9.3e18, -9.3e18, 1.9e19, 1e30, -1e30, 1e-30, 6e-5, 5e-8, -3e-8, 1e-41,
-                              INFINITY, -INFINITY, NAN, 0.1, 65504, 65519, 65520, 2049, 0x1.002p0, 0x1.006p0, 0x1.01p0, 0x1.03p0 };
+  static const double v[] = { 0,     -0.0,  1,     -1,    0.5,          -0.5,          1.5,          2.5,      -2.5,      3,
+                              7,     -7,    100,   127,   128,          -128,          -129,         255,      256,       32767.5,
+                              65535, 65536, 1e9,   -1e9,  2147483648.0, -2147483648.0, 4294967296.0, 9.3e18,   -9.3e18,   1.9e19,
+                              1e30,  -1e30, 1e-30, 6e-5,  5e-8,         -3e-8,         1e-41,        INFINITY, -INFINITY, NAN,
+                              0.1,   65504, 65519, 65520, 2049,         0x1.002p0,     0x1.006p0,    0x1.01p0, 0x1.03p0 };
   return v[i % (int)(sizeof v / sizeof *v)];
 }
 
 static uint64_t bits_at(DType d, int i, int stride) {
-  static const uint64_t ints[] = { 0, 1, 2, 3, 7, 8, 31, 32, 33, 63, 64, 127, 128, 255, 256, 0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff,
-                                   0x7fffffffffffffff, 0x8000000000000000, 0xffffffffffffffff, 0xfffffffffffffff9, 12345, 0x1000001, 0x20000000000001 };
+  static const uint64_t ints[] = { 0,
+                                   1,
+                                   2,
+                                   3,
+                                   7,
+                                   8,
+                                   31,
+                                   32,
+                                   33,
+                                   63,
+                                   64,
+                                   127,
+                                   128,
+                                   255,
+                                   256,
+                                   0x7fff,
+                                   0x8000,
+                                   0xffff,
+                                   0x7fffffff,
+                                   0x80000000,
+                                   0xffffffff,
+                                   0x7fffffffffffffff,
+                                   0x8000000000000000,
+                                   0xffffffffffffffff,
+                                   0xfffffffffffffff9,
+                                   12345,
+                                   0x1000001,
+                                   0x20000000000001 };
   int at = i * stride;
   if (d == DT_BOOL) return (uint64_t)at / 3 & 1;
   if (dt_float(d)) return (uint64_t)double_to_bits(d, edge(at));
@@ -171,7 +199,9 @@ static void compare(DType d, const char *got, const char *want, int64_t ulp, con
     memcpy(&a, got + i * dt_bytes(d), (size_t)dt_bytes(d));
     memcpy(&b, want + i * dt_bytes(d), (size_t)dt_bytes(d));
     bool same = a == b || (dt_float(d) && (distance(d, a, b) <= ulp && (ulp || isnan(bits_to_double(d, (int64_t)a)))));
-    if (!same) fail_msg("%s of %s to %s x %d, element %d: %llx for %llx", what, dtype_info[from].text, dtype_info[d].text, lanes, i, (unsigned long long)a, (unsigned long long)b);
+    if (!same)
+      fail_msg("%s of %s to %s x %d, element %d: %llx for %llx", what, dtype_info[from].text, dtype_info[d].text, lanes, i,
+               (unsigned long long)a, (unsigned long long)b);
   }
 }
 
@@ -222,7 +252,8 @@ static void conversions(World *w, const Target *t, int lanes) {
       w->flush = half; /* subnormals of f16 are normal in f32 */
       try_op(w, t, OP_CAST, to, &from, 1, lanes, 0);
       w->flush = false;
-      if (dtype_info[d].bits == dtype_info[e].bits && from != DT_BOOL && to != DT_BOOL) try_op(w, t, OP_BITCAST, to, &from, 1, lanes, 0);
+      if (dtype_info[d].bits == dtype_info[e].bits && from != DT_BOOL && to != DT_BOOL)
+        try_op(w, t, OP_BITCAST, to, &from, 1, lanes, 0);
     }
 }
 
@@ -250,7 +281,8 @@ static void gates_lanes_and_reductions(void **state) {
     VEC_PUSH(w->prog, r);
     Ref eight = constant(w, DT_I64, 8), two = constant(w, DT_I64, 2), zero = constant(w, DT_I64, 0);
     PUT(OP_LOOP, DT_NONE, 1, r);
-    Ref at = PUT(OP_MUL, DT_I64, 1, r, eight), odd = PUT(OP_FLMOD, DT_I64, 1, r, two), gate = PUT(OP_CMPEQ, DT_BOOL, 1, odd, zero);
+    Ref at = PUT(OP_MUL, DT_I64, 1, r, eight), odd = PUT(OP_FLMOD, DT_I64, 1, r, two),
+        gate = PUT(OP_CMPEQ, DT_BOOL, 1, odd, zero);
     Ref v = PUT(OP_LOAD, DT_F32, 8, x, at, gate, ones), now = PUT(OP_GET, DT_F32, 8, acc);
     PUT(OP_SET, DT_F32, 8, acc, PUT((Op)op, DT_F32, 8, now, v));
     Ref lane = put(w, OP_LANE, DT_F32, 1, 1, &v, 1, (int64_t[]){ 3 });
@@ -314,10 +346,12 @@ static void dot_products(void **state) {
         if (!llvm_backend.supports(t, OP_DOT, DT_I32, DT_U8, lanes)) continue;
         start(w);
         Ref x = buffer(w, DT_U8, false), y = buffer(w, DT_I8, false), s = buffer(w, DT_I32, false), out = buffer(w, DT_I32, true);
-        Ref at = constant(w, DT_I64, 0), a = PUT(OP_LOAD, DT_U8, own ? 4 * lanes : 4, x, at), b = PUT(OP_LOAD, DT_I8, 4 * lanes, y, at);
+        Ref at = constant(w, DT_I64, 0), a = PUT(OP_LOAD, DT_U8, own ? 4 * lanes : 4, x, at),
+            b = PUT(OP_LOAD, DT_I8, 4 * lanes, y, at);
         PUT(OP_STORE, DT_NONE, 1, out, at, PUT(OP_DOT, DT_I32, lanes, PUT(OP_LOAD, DT_I32, lanes, s, at), a, b));
         _Alignas(64) uint8_t bytes[2][N];
-        for (int i = 0; i < N; i++) bytes[0][i] = (uint8_t)(i < 16 ? 255 : 37 * i), bytes[1][i] = (uint8_t)(i < 8 ? 128 : i < 16 ? 127 : 91 * i);
+        for (int i = 0; i < N; i++)
+          bytes[0][i] = (uint8_t)(i < 16 ? 255 : 37 * i), bytes[1][i] = (uint8_t)(i < 8 ? 128 : i < 16 ? 127 : 91 * i);
         run_both(w, t, (void *[]){ bytes[0], bytes[1], values(w, DT_I32, 7), values(w, DT_I32, 1) }, got, want, sizeof got);
         compare(DT_I32, got, want, 0, "DOT", DT_U8, lanes);
       }
@@ -330,7 +364,8 @@ static void bounds(void **state) {
   for (int lanes = 1; lanes <= 8; lanes *= 8) {
     char got[N * 4], want[N * 4];
     start(w);
-    Ref x = buffer(w, DT_F32, false), y = buffer(w, DT_F32, true), at = constant(w, DT_I64, 0), lo = constant(w, DT_F32, 0xc0000000), hi = constant(w, DT_F32, 0x40400000);
+    Ref x = buffer(w, DT_F32, false), y = buffer(w, DT_F32, true), at = constant(w, DT_I64, 0),
+        lo = constant(w, DT_F32, 0xc0000000), hi = constant(w, DT_F32, 0x40400000);
     if (lanes > 1) lo = PUT(OP_BCAST, DT_F32, lanes, lo), hi = PUT(OP_BCAST, DT_F32, lanes, hi);
     for (int64_t i = 0; i < N; i += lanes) {
       if (i) at = constant(w, DT_I64, i);

@@ -267,8 +267,10 @@ static void rules(void **state) {
   judge(HEAD("32") "p = wmma s, b, a" MMA " : f32x4\n" ENDS, "fragments of matrices that do not fit each other");
   judge(HEAD("32") CLOSED("cmplt g, 1"), NULL); /* the same for all threads */
   judge(HEAD("32") CLOSED("cmplt t, 31"), "a matrix product that not all threads of a warp reach");
-  judge("tgc 1 program\nb1 = buffer output f32[4] id=1 slot=0\na = bcast 1.0 : f16x8\nb = bcast 1.0 : f16x4\ns = bcast 0.0 : f32x4\n"
-        "p = wmma s, a, b" MMA " : f32x4\nstore b1, 0, p\n", "in a program of no blocks");
+  judge("tgc 1 program\nb1 = buffer output f32[4] id=1 slot=0\na = bcast 1.0 : f16x8\nb = bcast 1.0 : f16x4\ns = bcast 0.0 : "
+        "f32x4\n"
+        "p = wmma s, a, b" MMA " : f32x4\nstore b1, 0, p\n",
+        "in a program of no blocks");
   judge(HEAD("32") "store b2, t, x\nbarrier id=3\nq = tile b2, t rows=8 stride=8 : f16x64\nend t\nend g\n",
         "elsewhere for each of its threads");
 }

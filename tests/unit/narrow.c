@@ -159,7 +159,8 @@ static void on_cpu(IR *ir, const char *isa, int chunks, const char *text, void *
 /* CPUs with pointers of 32 bits count in 32 bits, others do not. */
 static void cpus(void **state) {
   IR *ir = *state;
-  static const char *const isa[] = { "cortex-m4", "cortex-m7", "armv7", "wasm32", "wasm-simd", "portable", "x86-64-v3", "neon", "rv64gc" };
+  static const char *const isa[] = { "cortex-m4", "cortex-m7", "armv7", "wasm32", "wasm-simd",
+                                     "portable",  "x86-64-v3", "neon",  "rv64gc" };
   float x[140], y[2][140];
   for (int i = 0; i < 140; i++) x[i] = (float)i;
   for (size_t i = 0; i < sizeof isa / sizeof *isa; i++) {

@@ -175,9 +175,9 @@ static const Line lines[] = {
   { "CumSum 14 f[8589934592] i{0}", "[8589934592]" }, /* no temporary value for each pair */
   { "LRN 13 f[1,1073741824] size=1099511627776", "needs a temporary value of shape" },
   { "Conv 11 f[1,1,1099511627776] f[1099511627776,1,1]", "needs a temporary value of shape" },
-  { "Conv 11 f[1,0,4] f[0,4,1] group=4611686018427387904",
-    "4 times 4611686018427387904 elements are over the limit of 2^40" },
-  { "Col2Im 18 f[1,4,4] i{1073741824,1073741824,1073741824,1073741824} i{65536,65536,65536,65536}", "are over the limit of 2^40" },
+  { "Conv 11 f[1,0,4] f[0,4,1] group=4611686018427387904", "4 times 4611686018427387904 elements are over the limit of 2^40" },
+  { "Col2Im 18 f[1,4,4] i{1073741824,1073741824,1073741824,1073741824} i{65536,65536,65536,65536}",
+    "are over the limit of 2^40" },
   { "MaxUnpool 11 f[1,1,4] i[1,1,4] kernel_shape=[1048576]", "--max-unroll" },
   { "MaxUnpool 11 f[1,1,4,4] i[1,1,4,4] kernel_shape=[1099511627776,1099511627776]", "are over the limit of 2^40" },
   { "MaxUnpool 11 f[1,1,1099511627776] i[1,1,1099511627776] kernel_shape=[2] strides=[1099511627776]",

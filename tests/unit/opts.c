@@ -19,52 +19,71 @@ enum { TRIES = 600 };
 
 /* shapes that no tile divides, reductions of all kinds, rows, gathers, windows, padding, half precision */
 #define NINE " -7, 120, 3, 0, -128, 127, 55, -1, 9,"
-#define WEIGHTS NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE " -7, 120, 3, 0, -128, 127, 55, -1, 9"
+#define WEIGHTS                                                                                                                  \
+  NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE NINE                            \
+      " -7, 120, 3, 0, -128, 127, 55, -1, 9"
 static const char *const graphs[] = {
-  "tgc 1 graph\na = input f32[13,9]\nb = input f32[9,11]\nar = reshape a : [13,9,1]\nae = expand ar : [13,9,11]\nbr = reshape b : [1,9,11]\n"
+  "tgc 1 graph\na = input f32[13,9]\nb = input f32[9,11]\nar = reshape a : [13,9,1]\nae = expand ar : [13,9,11]\nbr = reshape b "
+  ": [1,9,11]\n"
   "be = expand br : [13,9,11]\np = mul ae, be\ns = reduce p op=add axes=[1]\nm = max s, 0.0\noutput m\n",
   "tgc 1 graph\nx = input f32[5,19]\nm = reduce x op=max axes=[1]\nme = expand m : [5,19]\nd = sub x, me\ne = exp d\n"
   "s = reduce e op=add axes=[1]\nse = expand s : [5,19]\ny = div e, se\noutput y\n",
-  "tgc 1 graph\nx = input f32[3,10,10]\np = pad x, 0.0 lo=[0,1,1] hi=[0,1,1]\nw = window p axis=1 stride=1 dilation=1 : [3,10,12,3]\n"
+  "tgc 1 graph\nx = input f32[3,10,10]\np = pad x, 0.0 lo=[0,1,1] hi=[0,1,1]\nw = window p axis=1 stride=1 dilation=1 : "
+  "[3,10,12,3]\n"
   "v = window w axis=2 stride=1 dilation=1 : [3,10,10,3,3]\nm = reduce v op=max axes=[3,4]\noutput m\n",
   "tgc 1 graph\nx = input f16[7,6]\ny = permute x perm=[1,0]\nz = add y, y\noutput z\n",
   "tgc 1 graph\nx = input u8[4,33]\nc = cast x : i32\ns = reduce c op=add axes=[1]\noutput s\n",
   "tgc 1 graph\nx = input f32[5,6,7]\ns = reduce x op=add axes=[1,2]\nm = reduce x op=max axes=[0,1]\nsr = reshape s : [5,1]\n"
   "mr = reshape m : [1,7]\nse = expand sr : [5,7]\nme = expand mr : [5,7]\ny = mul se, me\noutput y\n",
-  "tgc 1 graph\nx = input f32[3,9,9]\nw = window x axis=1 stride=1 dilation=1 : [3,5,9,5]\nv = window w axis=2 stride=1 dilation=1 : [3,5,5,5,5]\n"
+  "tgc 1 graph\nx = input f32[3,9,9]\nw = window x axis=1 stride=1 dilation=1 : [3,5,9,5]\nv = window w axis=2 stride=1 "
+  "dilation=1 : [3,5,5,5,5]\n"
   "s = reduce v op=add axes=[0,3,4]\noutput s\n",
   /* borders: of a picture that is only read, of a window, and a part of a concatenation */
   "tgc 1 graph\nx = input f32[7,11]\np = pad x, 1.0 lo=[1,2] hi=[2,1]\nz = add p, p\noutput z\n",
   "tgc 1 graph\nx = input f32[6,23]\np = pad x, 0.0 lo=[0,1] hi=[0,1]\nw = window p axis=1 stride=1 dilation=1 : [6,23,3]\n"
   "s = reduce w op=add axes=[2]\noutput s\n",
   "tgc 1 graph\nx = input f32[40]\ns = reduce x op=mul axes=[0]\noutput s\n",
-  "tgc 1 graph\na = input u8[6,9]\nw = weight i8[9,21] {" WEIGHTS "}\nai = cast a : i32\nwi = cast w : i32\nar = reshape ai : [6,9,1]\n"
+  "tgc 1 graph\na = input u8[6,9]\nw = weight i8[9,21] {" WEIGHTS
+  "}\nai = cast a : i32\nwi = cast w : i32\nar = reshape ai : [6,9,1]\n"
   "p = mul ar, wi\ns = reduce p op=add axes=[1]\noutput s\n",
-  "tgc 1 graph\nx = input u8[7,12]\na = shrink x begin=[0,0] step=[1,1] : [6,9]\nw = weight i8[9,21] {" WEIGHTS "}\nai = cast a : i32\nwi = cast w : i32\n"
+  "tgc 1 graph\nx = input u8[7,12]\na = shrink x begin=[0,0] step=[1,1] : [6,9]\nw = weight i8[9,21] {" WEIGHTS
+  "}\nai = cast a : i32\nwi = cast w : i32\n"
   "ar = reshape ai : [6,9,1]\np = mul ar, wi\ns = reduce p op=add axes=[1]\noutput s\n",
   /* lanes at strides: planes interleaved, steps, columns of few and of many rows, backwards, wider and narrower elements */
   "tgc 1 graph\nx = input f32[3,7,11]\ny = permute x perm=[1,2,0]\nz = add y, y\noutput z\n",
-  "tgc 1 graph\nx = input f32[5,67]\na = shrink x begin=[0,0] step=[1,2] : [5,33]\nb = shrink x begin=[0,1] step=[1,2] : [5,33]\ny = sub a, b\noutput y\n",
-  "tgc 1 graph\nx = input f32[70]\na = shrink x begin=[0] step=[3] : [23]\nb = shrink x begin=[69] step=[-3] : [23]\ny = sub a, b\noutput y\n",
+  "tgc 1 graph\nx = input f32[5,67]\na = shrink x begin=[0,0] step=[1,2] : [5,33]\nb = shrink x begin=[0,1] step=[1,2] : "
+  "[5,33]\ny = sub a, b\noutput y\n",
+  "tgc 1 graph\nx = input f32[70]\na = shrink x begin=[0] step=[3] : [23]\nb = shrink x begin=[69] step=[-3] : [23]\ny = sub a, "
+  "b\noutput y\n",
   "tgc 1 graph\nx = input f32[7,20,6]\ny = permute x perm=[2,0,1]\nz = add y, y\noutput z\n",
   "tgc 1 graph\nx = input f64[6,21]\ny = permute x perm=[1,0]\nz = add y, y\noutput z\n",
   "tgc 1 graph\nx = input f16[9,40]\ny = permute x perm=[1,0]\noutput y\n",
   "tgc 1 graph\nx = input u8[40,34]\ny = permute x perm=[1,0]\noutput y\n",
   /* groups, whose results lie side by side: of so many as are summed, of more, of fewer; constant and not */
-  "tgc 1 graph\nx = input f32[5,4,2]\nw = input f32[4,2,2]\nxr = reshape x : [5,4,2,1]\nxe = expand xr : [5,4,2,2]\np = mul xe, w\ns = reduce p op=add axes=[2]\noutput s\n",
-  "tgc 1 graph\nx = input f32[3,5,4]\nw = input f32[5,4,4]\nxr = reshape x : [3,5,4,1]\nxe = expand xr : [3,5,4,4]\np = mul xe, w\ns = reduce p op=add axes=[2]\noutput s\n",
-  "tgc 1 graph\nx = input f32[3,5,12]\nw = input f32[5,12,4]\nxr = reshape x : [3,5,12,1]\nxe = expand xr : [3,5,12,4]\np = mul xe, w\ns = reduce p op=add axes=[2]\noutput s\n",
-  "tgc 1 graph\nx = input f32[3,9,1]\nw = input f32[9,1,4]\nxe = expand x : [3,9,4]\nwr = reshape w : [1,9,4]\np = mul xe, wr\ny = max p, 0.0\noutput y\n",
-  "tgc 1 graph\na = input u8[6,3,4]\nw = weight i8[3,4,4] {" NINE NINE NINE NINE NINE " -7, 120, 3}\nai = cast a : i32\nwi = cast w : i32\nar = reshape ai : [6,3,4,1]\nae = expand ar : [6,3,4,4]\n"
+  "tgc 1 graph\nx = input f32[5,4,2]\nw = input f32[4,2,2]\nxr = reshape x : [5,4,2,1]\nxe = expand xr : [5,4,2,2]\np = mul xe, "
+  "w\ns = reduce p op=add axes=[2]\noutput s\n",
+  "tgc 1 graph\nx = input f32[3,5,4]\nw = input f32[5,4,4]\nxr = reshape x : [3,5,4,1]\nxe = expand xr : [3,5,4,4]\np = mul xe, "
+  "w\ns = reduce p op=add axes=[2]\noutput s\n",
+  "tgc 1 graph\nx = input f32[3,5,12]\nw = input f32[5,12,4]\nxr = reshape x : [3,5,12,1]\nxe = expand xr : [3,5,12,4]\np = mul "
+  "xe, w\ns = reduce p op=add axes=[2]\noutput s\n",
+  "tgc 1 graph\nx = input f32[3,9,1]\nw = input f32[9,1,4]\nxe = expand x : [3,9,4]\nwr = reshape w : [1,9,4]\np = mul xe, wr\ny "
+  "= max p, 0.0\noutput y\n",
+  "tgc 1 graph\na = input u8[6,3,4]\nw = weight i8[3,4,4] {" NINE NINE NINE NINE NINE
+  " -7, 120, 3}\nai = cast a : i32\nwi = cast w : i32\nar = reshape ai : [6,3,4,1]\nae = expand ar : [6,3,4,4]\n"
   "p = mul ae, wi\ns = reduce p op=add axes=[2]\noutput s\n",
   /* scatters: of rows, of columns by an index of their own each, one place again and again, places known to be there */
   "tgc 1 graph\nx = input f32[13,19]\ni = input i64[23,1]\nu = input f32[23,19]\ny = scatter x, i, u op=add axis=0\noutput y\n",
-  "tgc 1 graph\nx = input f32[5,9]\ni = input i64[5,31]\nu = input f32[5,31]\nv = neg u\ny = scatter x, i, v op=none axis=1\noutput y\n",
-  "tgc 1 graph\nx = input f32[3,4,18]\ni = input i64[3,1,1]\nu = input f32[3,11,18]\ny = scatter x, i, u op=add axis=1\noutput y\n",
-  "tgc 1 graph\nx = input f32[7,21]\nj = iota : i64[12]\nk = fldiv j, 2\ni = reshape k : [12,1]\nu = input f32[12,21]\nr = reshape u : [4,3,21]\n"
-  "s = reduce r op=max axes=[1]\nse = expand s : [4,3,21]\nd = reshape se : [12,21]\nv = sub u, d\ny = scatter x, i, v op=none axis=0\noutput y\n",
+  "tgc 1 graph\nx = input f32[5,9]\ni = input i64[5,31]\nu = input f32[5,31]\nv = neg u\ny = scatter x, i, v op=none "
+  "axis=1\noutput y\n",
+  "tgc 1 graph\nx = input f32[3,4,18]\ni = input i64[3,1,1]\nu = input f32[3,11,18]\ny = scatter x, i, u op=add axis=1\noutput "
+  "y\n",
+  "tgc 1 graph\nx = input f32[7,21]\nj = iota : i64[12]\nk = fldiv j, 2\ni = reshape k : [12,1]\nu = input f32[12,21]\nr = "
+  "reshape u : [4,3,21]\n"
+  "s = reduce r op=max axes=[1]\nse = expand s : [4,3,21]\nd = reshape se : [12,21]\nv = sub u, d\ny = scatter x, i, v op=none "
+  "axis=0\noutput y\n",
   /* copies of a product whose gate is closed: their sums vary with fewer loops than the others' */
-  "tgc 1 graph\nx = input f32[9,6]\nw = input f32[9,5,2]\np = pad w, 0.0 lo=[0,0,1] hi=[0,0,1] : [9,5,4]\na = reshape p : [9,5,4,1]\nb = expand a : [9,5,4,6]\n"
+  "tgc 1 graph\nx = input f32[9,6]\nw = input f32[9,5,2]\np = pad w, 0.0 lo=[0,0,1] hi=[0,0,1] : [9,5,4]\na = reshape p : "
+  "[9,5,4,1]\nb = expand a : [9,5,4,6]\n"
   "c = reshape x : [9,1,1,6]\nd = expand c : [9,5,4,6]\ne = mul b, d\ns = reduce e op=add axes=[0]\noutput s\n",
 };
 
@@ -130,7 +149,8 @@ static void same(const IR *ir, const Kernel *k, void **got, void **want) {
       int64_t x = 0, y = 0;
       memcpy(&x, (char *)got[k->written.p[i]] + at * dt_bytes(b->dt), (size_t)dt_bytes(b->dt));
       memcpy(&y, (char *)want[k->written.p[i]] + at * dt_bytes(b->dt), (size_t)dt_bytes(b->dt));
-      double p = dt_float(b->dt) ? bits_to_double(b->dt, x) : (double)x, q = dt_float(b->dt) ? bits_to_double(b->dt, y) : (double)y;
+      double p = dt_float(b->dt) ? bits_to_double(b->dt, x) : (double)x,
+             q = dt_float(b->dt) ? bits_to_double(b->dt, y) : (double)y;
       if (!(fabs(p - q) <= 1e-5 * fabs(q))) fail_msg("%s: element %lld is %g, not %g", current, (long long)at, p, q);
     }
   }
@@ -306,8 +326,20 @@ static void texts_read_back(void **state) {
   IR *ir = *state;
   Ref nest = product(ir, false);
   const Target *t = target(ir->ctx, "x86-64-v3");
-  static const char *const good[] = { "{ }", "{ vec(r1,8) unroll(r0,3) outer(r1) }", "{ outer(r1) outer(r0) }", "{ vec(r1,8) tile(r0,4) outer(r1) tile(r2,20) }", "{ vec(r2,8) }", "{ vec(r1,8) threads(6) }", "{ vec(r0,2) vec(r1,4) unroll(r2,3) }", "{ vec(r1,2) vec(r0,4) }", "{ threads(1) }", "{ unroll(r0,2) vec(r1,4) unroll(r1,2) partial(r2,4) }", "{ partial(r2,3) }",
-    "{ unroll(r0,4) rest { unroll(r0,2) } }", "{ unroll(r0,4) rest { vec(r1,8) } }", "{ unroll(r0,4) unroll(r1,5) rest { unroll(r1,5) rest { } } rest { } }" };
+  static const char *const good[] = { "{ }",
+                                      "{ vec(r1,8) unroll(r0,3) outer(r1) }",
+                                      "{ outer(r1) outer(r0) }",
+                                      "{ vec(r1,8) tile(r0,4) outer(r1) tile(r2,20) }",
+                                      "{ vec(r2,8) }",
+                                      "{ vec(r1,8) threads(6) }",
+                                      "{ vec(r0,2) vec(r1,4) unroll(r2,3) }",
+                                      "{ vec(r1,2) vec(r0,4) }",
+                                      "{ threads(1) }",
+                                      "{ unroll(r0,2) vec(r1,4) unroll(r1,2) partial(r2,4) }",
+                                      "{ partial(r2,3) }",
+                                      "{ unroll(r0,4) rest { unroll(r0,2) } }",
+                                      "{ unroll(r0,4) rest { vec(r1,8) } }",
+                                      "{ unroll(r0,4) unroll(r1,5) rest { unroll(r1,5) rest { } } rest { } }" };
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
     Opts o;
     Sb s = { 0 };
@@ -329,13 +361,19 @@ static void serial_loops_stay(void **state) {
     buf[b] = node_make(ir, OP_BUFFER, d, 1, 0, NULL, 1, &(int64_t){ (int64_t)ir->bufs.n }, 0, NULL);
     VEC_PUSH(&ir->bufs, ((Buf){ .kind = BUF_ARENA, .dt = d, .elems = 96 }));
   }
-  Ref place = node_make(ir, OP_LOAD, DT_I64, 1, 2, (Ref[]){ buf[0], j }, 0, NULL, 0, NULL), value = node_make(ir, OP_CAST, DT_F32, 1, 1, &j, 0, NULL, 0, NULL);
-  Ref store = node_make(ir, OP_STORE, DT_NONE, 1, 3, (Ref[]){ buf[1], ix_add(ir, ix_mul(ir, place, 16), i), value }, 0, NULL, 0, NULL);
+  Ref place = node_make(ir, OP_LOAD, DT_I64, 1, 2, (Ref[]){ buf[0], j }, 0, NULL, 0, NULL),
+      value = node_make(ir, OP_CAST, DT_F32, 1, 1, &j, 0, NULL, 0, NULL);
+  Ref store = node_make(ir, OP_STORE, DT_NONE, 1, 3, (Ref[]){ buf[1], ix_add(ir, ix_mul(ir, place, 16), i), value }, 0, NULL, 0,
+                        NULL);
   Ref nest = node_make(ir, OP_NEST, DT_NONE, 1, 3, (Ref[]){ store, j, i }, 0, NULL, 0, NULL);
-  static const char *const bad[] = { "{ unroll(r0,2) }", "{ vec(r0,2) }", "{ outer(r0) }", "{ tile(r0,3) }" }, *const good[] = { "{ vec(r1,8) unroll(r1,2) }", "{ outer(r1) }" };
+  static const char *const bad[] = { "{ unroll(r0,2) }", "{ vec(r0,2) }", "{ outer(r0) }", "{ tile(r0,3) }" }, *const good[] = {
+    "{ vec(r1,8) unroll(r1,2) }", "{ outer(r1) }"
+  };
   const Target *t = target(ir->ctx, "x86-64-v3");
   Opts o;
-  for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) assert_string_equal(opts_parse(ir, nest, t, bad[k], strlen(bad[k]), &o), "the range is a serial loop, which may store to one element twice");
+  for (size_t k = 0; k < sizeof bad / sizeof *bad; k++)
+    assert_string_equal(opts_parse(ir, nest, t, bad[k], strlen(bad[k]), &o),
+                        "the range is a serial loop, which may store to one element twice");
   for (size_t k = 0; k < sizeof good / sizeof *good; k++) assert_null(opts_parse(ir, nest, t, good[k], strlen(good[k]), &o));
 }
 
@@ -409,7 +447,8 @@ static void sums_in_order_keep_it(void **state) {
   const Target *t = target_in_order(&ir->ctx->model, target(ir->ctx, "x86-64-v3"));
   Opts o;
   static const char *const moved[] = { "{ outer(r2) }", "{ tile(r2,20) }" };
-  for (int i = 0; i < 2; i++) assert_string_equal(opts_parse(ir, nest, t, moved[i], strlen(moved[i]), &o), "the terms of a sum must be added in order");
+  for (int i = 0; i < 2; i++)
+    assert_string_equal(opts_parse(ir, nest, t, moved[i], strlen(moved[i]), &o), "the terms of a sum must be added in order");
   assert_null(opts_parse(ir, nest, t, "{ tile(r0,2) }", 14, &o));
 }
 
@@ -448,7 +487,10 @@ static void keys_name_what_is_computed(void **state) {
 static void floats_have_tiles(void **state) {
   IR *ir = *state;
   Nest n = nest_open(ir, product(ir, false));
-  static const struct { const char *isa; int registers; } machine[] = { { "rv64gc", 32 }, { "cortex-m4", 32 }, { "portable", 16 } };
+  static const struct {
+    const char *isa;
+    int registers;
+  } machine[] = { { "rv64gc", 32 }, { "cortex-m4", 32 }, { "portable", 16 } };
   for (size_t i = 0; i < sizeof machine / sizeof *machine; i++) {
     const Opts o = heuristic_opts(ir, &n, target(ir->ctx, machine[i].isa));
     int copies = 1, sides = 0;
@@ -485,7 +527,8 @@ static void far_lanes_have_blocks(void **state) {
 
 /* x + places minus its mean along the row: store out[i * n + j]. Lanes run along j, and the mean does not depend on j */
 static Ref centred(IR *ir, int64_t rows, int64_t n) {
-  Ref buf[3], i = range_make(ir, rows, RK_LOOP), j = range_make(ir, n, RK_LOOP), k = range_make(ir, n, RK_LOOP), row = ix_mul(ir, i, n);
+  Ref buf[3], i = range_make(ir, rows, RK_LOOP), j = range_make(ir, n, RK_LOOP), k = range_make(ir, n, RK_LOOP),
+              row = ix_mul(ir, i, n);
   const BufKind kind[] = { BUF_INPUT, BUF_WEIGHT, BUF_OUTPUT };
   for (int64_t b = 0; b < 3; b++) {
     VEC_PUSH(&ir->bufs, ((Buf){ .kind = kind[b], .dt = DT_F32, .elems = rows * n }));
@@ -517,9 +560,11 @@ int main(void) {
     cmocka_unit_test_setup_teardown(far_lanes_have_blocks, setup, teardown),
     cmocka_unit_test_setup_teardown(floats_have_tiles, setup, teardown),
     cmocka_unit_test_setup_teardown(rows_are_reduced_once, setup, teardown),
-    cmocka_unit_test(tiles_fill_the_registers), cmocka_unit_test(legal_schedules_compute_the_same),
+    cmocka_unit_test(tiles_fill_the_registers),
+    cmocka_unit_test(legal_schedules_compute_the_same),
     cmocka_unit_test_setup_teardown(texts_read_back, setup, teardown),
-    cmocka_unit_test_setup_teardown(serial_loops_stay, setup, teardown), cmocka_unit_test_setup_teardown(wrong_texts_are_refused, setup, teardown),
+    cmocka_unit_test_setup_teardown(serial_loops_stay, setup, teardown),
+    cmocka_unit_test_setup_teardown(wrong_texts_are_refused, setup, teardown),
     cmocka_unit_test_setup_teardown(sums_in_order_keep_it, setup, teardown),
     cmocka_unit_test_setup_teardown(chunks_of_a_group_are_given, setup, teardown),
     cmocka_unit_test_setup_teardown(keys_name_what_is_computed, setup, teardown),

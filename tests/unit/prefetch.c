@@ -182,7 +182,8 @@ static void loops_that_are_not_around_the_sum_do_not_count(void **state) {
       nest = node_make(ir, OP_NEST, DT_NONE, 1, 4, (Ref[]){ store, c, i, z }, 0, NULL, 0, NULL);
   const char *given = NULL;
   Sb made = { 0 };
-  const Node *parts = node(ir, node(ir, prefetch_nest(ir, nest, target_find(&ir->ctx->model, "x86-64-v4", &why), &given, &made))->src[0]);
+  const Node *parts = node(
+      ir, node(ir, prefetch_nest(ir, nest, target_find(&ir->ctx->model, "x86-64-v4", &why), &given, &made))->src[0]);
   assert_string_equal(made.p, "1");
   sb_free(&made);
   assert_int_equal(parts->op, OP_SINK);

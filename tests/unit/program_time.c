@@ -332,8 +332,8 @@ static void functions_cost_what_they_are_made_of(void **state) {
       if (is.multiply != want.multiply || is.other != want.other || is.divide != want.divide || is.path != round(want.path) ||
           is.lookups != want.lookups)
         fail_msg("%s: %g multiplications, %g others, %g quotients, %g lookups, a path of %g; functions.h says %g, %g, %g, %g, %g",
-                 op_info[op].name, want.multiply, want.other, want.divide, want.lookups, want.path, is.multiply, is.other, is.divide,
-                 is.lookups, is.path);
+                 op_info[op].name, want.multiply, want.other, want.divide, want.lookups, want.path, is.multiply, is.other,
+                 is.divide, is.lookups, is.path);
       functions += v4;
     }
   assert_int_equal(functions, 8);

@@ -53,7 +53,8 @@ static Ref simplified(IR *ir, Ref out) {
 
 static void arithmetic(void **state) {
   IR *ir = *state;
-  Ref x = in(ir, DT_F32, 0), y = in(ir, DT_F32, 1), i = in(ir, DT_I32, 2), zero = c_int(ir, DT_I32, 0), one = c_int(ir, DT_I32, 1);
+  Ref x = in(ir, DT_F32, 0), y = in(ir, DT_F32, 1), i = in(ir, DT_I32, 2), zero = c_int(ir, DT_I32, 0),
+      one = c_int(ir, DT_I32, 1);
   BECOMES(bin(ir, OP_MUL, num(ir, 1), x), x);
   BECOMES(bin(ir, OP_DIV, x, num(ir, 1)), x);
   BECOMES(bin(ir, OP_ADD, x, num(ir, -0.0)), x);
@@ -104,7 +105,8 @@ static void selection(void **state) {
   BECOMES(g_where(ir, c_int(ir, DT_BOOL, 1), x, y), x);
   BECOMES(g_where(ir, un(ir, OP_NOT, c), x, y), g_where(ir, c, y, x));
   BECOMES(g_where(ir, c, c_int(ir, DT_BOOL, 0), c_int(ir, DT_BOOL, 1)), un(ir, OP_NOT, c));
-  BECOMES(un(ir, OP_NOT, bin(ir, OP_CMPLT, i, c_int(ir, DT_I32, 3))), bin(ir, OP_CMPLE, g_expand(ir, c_int(ir, DT_I32, 3), D(3, 4)), i));
+  BECOMES(un(ir, OP_NOT, bin(ir, OP_CMPLT, i, c_int(ir, DT_I32, 3))),
+          bin(ir, OP_CMPLE, g_expand(ir, c_int(ir, DT_I32, 3), D(3, 4)), i));
   BECOMES(un(ir, OP_NOT, bin(ir, OP_CMPEQ, x, y)), bin(ir, OP_CMPNE, x, y));
   BECOMES(bin(ir, OP_CMPEQ, i, i), SPLAT(DT_BOOL, 1));
   BECOMES(bin(ir, OP_CMPLT, x, x), SPLAT(DT_BOOL, 0));
@@ -117,8 +119,11 @@ static void selection(void **state) {
 /* All chains of three types: the rule must agree with the definition of CAST on hard values. */
 static void casts(void **state) {
   IR *ir = *state;
-  static const double hard[] = { 0, -0.0, 1, -1, 0.5, -0.5, 2, 127, 128, 255, 256, -128, -129, 32767, 65504, 65520, 65535, 65536, 1e6, 16777217,
-                                 2147483647, -2147483648.0, 4294967295.0, 9e15, 1e19, -1e19, 1e-8, 1e38, 1e39, INFINITY, -INFINITY, NAN };
+  static const double hard[] = {
+    0,    -0.0,  1,     -1,    0.5,   -0.5,     2,         127,      128,        255,           256,          -128,
+    -129, 32767, 65504, 65520, 65535, 65536,    1e6,       16777217, 2147483647, -2147483648.0, 4294967295.0, 9e15,
+    1e19, -1e19, 1e-8,  1e38,  1e39,  INFINITY, -INFINITY, NAN
+  };
   int merged = 0;
   for (int a = 1; a < DT_COUNT; a++)
     for (int b = 1; b < DT_COUNT; b++)
@@ -133,7 +138,8 @@ static void casts(void **state) {
           int64_t want = b == c ? w : interp_scalar(OP_CAST, (DType)c, (DType)b, &w), got = v;
           if (direct) got = interp_scalar(OP_CAST, (DType)c, (DType)a, &v);
           bool nan = dt_float((DType)c) && isnan(bits_to_double((DType)c, want)) && isnan(bits_to_double((DType)c, got));
-          if (want != got && !nan) fail_msg("%s -> %s -> %s of %g", dtype_info[a].text, dtype_info[b].text, dtype_info[c].text, hard[i]);
+          if (want != got && !nan)
+            fail_msg("%s -> %s -> %s of %g", dtype_info[a].text, dtype_info[b].text, dtype_info[c].text, hard[i]);
         }
       }
   assert_true(merged > 100);
@@ -158,10 +164,12 @@ static void movement(void **state) {
   Ref part = g_shrink(ir, x, L(1, 3), L(1, -1), L(2, 4));
   BECOMES(g_shrink(ir, part, L(0, 1), L(1, 2), L(1, 2)), g_shrink(ir, x, L(1, 2), L(1, -2), L(1, 2)));
   BECOMES(g_flip(ir, g_flip(ir, x, 3), 3), x);
-  BECOMES(g_shrink(ir, g_expand(ir, row, D(3, 4)), L(1, 2), NULL, L(2, 1)), g_expand(ir, g_shrink(ir, row, L(0, 2), NULL, L(1, 1)), D(2, 1)));
+  BECOMES(g_shrink(ir, g_expand(ir, row, D(3, 4)), L(1, 2), NULL, L(2, 1)),
+          g_expand(ir, g_shrink(ir, row, L(0, 2), NULL, L(1, 1)), D(2, 1)));
   Ref padded = g_pad(ir, x, L(1, 2), L(1, 2), zero); /* 5 x 8 */
   BECOMES(g_shrink(ir, padded, L(1, 2), NULL, L(3, 4)), x);
-  BECOMES(g_shrink(ir, padded, L(2, 1), NULL, L(3, 3)), g_pad(ir, g_shrink(ir, x, L(1, 0), NULL, L(2, 2)), L(0, 1), L(1, 0), zero));
+  BECOMES(g_shrink(ir, padded, L(2, 1), NULL, L(3, 3)),
+          g_pad(ir, g_shrink(ir, x, L(1, 0), NULL, L(2, 2)), L(0, 1), L(1, 0), zero));
   BECOMES(g_shrink(ir, padded, L(0, 0), NULL, L(1, 8)), g_expand(ir, zero, D(1, 8)));
   BECOMES(g_pad(ir, padded, L(1, 0), L(0, 1), zero), g_pad(ir, x, L(2, 2), L(1, 3), zero));
   STAYS(g_pad(ir, padded, L(1, 0), L(0, 1), num(ir, 1)));
@@ -180,7 +188,9 @@ static void movement(void **state) {
   for (int64_t k = 3; k < 6; k += 2) { /* 5 x 5 taps are twice 5, 3 x 3 are too few to store what they share */
     Ref rows = g_window(ir, g_param(ir, DT_F32, D(32, 32), 2), 0, 33 - k, k, 1, 1), both = g_window(ir, rows, 1, 33 - k, k, 1, 1);
     if (k == 3) STAYS(g_reduce(ir, OP_MAX, both, 3 << 2));
-    else BECOMES(g_reduce(ir, OP_MAX, both, 3 << 2), g_reduce(ir, OP_MAX, g_window(ir, g_reduce(ir, OP_MAX, rows, 1 << 2), 1, 33 - k, k, 1, 1), 1 << 3));
+    else
+      BECOMES(g_reduce(ir, OP_MAX, both, 3 << 2),
+              g_reduce(ir, OP_MAX, g_window(ir, g_reduce(ir, OP_MAX, rows, 1 << 2), 1, 33 - k, k, 1, 1), 1 << 3));
     STAYS(g_reduce(ir, OP_ADD, both, 3 << 2));
   }
 }
@@ -198,8 +208,10 @@ static Ref random_number(IR *ir, uint64_t *seed, DType d) {
 
 /* Over shapes 3x4, 1x4, 3x1, 2x3 and what movement makes of them */
 static Ref random_step(IR *ir, uint64_t *seed, Ref a, Ref b) {
-  static const Op unary[] = { OP_NEG, OP_ABS, OP_FLOOR, OP_ROUND }, pairs[] = { OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_MAX, OP_MIN, OP_MOD };
-  static const Op ints[] = { OP_FLDIV, OP_FLMOD, OP_AND, OP_OR, OP_XOR, OP_SHL, OP_SHR }, cmps[] = { OP_CMPLT, OP_CMPLE, OP_CMPEQ, OP_CMPNE };
+  static const Op unary[] = { OP_NEG, OP_ABS, OP_FLOOR, OP_ROUND },
+                  pairs[] = { OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_MAX, OP_MIN, OP_MOD };
+  static const Op ints[] = { OP_FLDIV, OP_FLMOD, OP_AND, OP_OR, OP_XOR, OP_SHL, OP_SHR },
+                  cmps[] = { OP_CMPLT, OP_CMPLE, OP_CMPEQ, OP_CMPNE };
   const Node *x = node(ir, a), *y = node(ir, b);
   DType d = (DType)x->dt;
   bool fits = x->rank == y->rank;
@@ -281,7 +293,8 @@ static void random_graphs(void **state) {
     IR *ir = own;
     uint64_t seed = i;
     DType d = types[below(&seed, 6)];
-    Ref pool[16] = { in(ir, d, 0), in(ir, d, 1), g_shrink(ir, in(ir, d, 0), L(1, 0), NULL, L(1, 4)), g_reduce(ir, OP_MAX, in(ir, d, 1), 2) };
+    Ref pool[16] = { in(ir, d, 0), in(ir, d, 1), g_shrink(ir, in(ir, d, 0), L(1, 0), NULL, L(1, 4)),
+                     g_reduce(ir, OP_MAX, in(ir, d, 1), 2) };
     for (int k = 4; k < 16; k++) {
       pool[k] = random_step(ir, &seed, pool[below(&seed, (uint32_t)k)], pool[k - 1 - (int)below(&seed, 3)]);
       if (dims_elems(node(ir, pool[k])->dims, node(ir, pool[k])->rank) > 2000) pool[k] = pool[0];
@@ -317,7 +330,8 @@ static void powers(void **state) {
     Ref to = simplified(ir, bin(ir, OP_POW, x, num(ir, exponents[i])));
     assert_true(interp_graph(ir, &to, 1, inputs, &ir->ctx->model, false, 0, &got));
     for (int k = 0; k < 12; k++) {
-      float want = (float)pow(hard[k], exponents[i]), have = (float)element(&got, k), ulp = fabsf(want - have) / (nextafterf(fabsf(want), INFINITY) - fabsf(want));
+      float want = (float)pow(hard[k], exponents[i]), have = (float)element(&got, k),
+            ulp = fabsf(want - have) / (nextafterf(fabsf(want), INFINITY) - fabsf(want));
       bool same = (isnan(want) && isnan(have)) || (want == have && signbit(want) == signbit(have));
       if (!same && !(ulp <= 2)) fail_msg("pow(%g, %g) = %g, want %g", (double)hard[k], exponents[i], (double)have, (double)want);
     }
@@ -363,7 +377,8 @@ static void must_be_close(IR *ir, Ref a, Ref b) {
   const Tensor *inputs[] = { &x };
   assert_true(interp_graph(ir, &a, 1, inputs, &ir->ctx->model, false, 0, &want));
   assert_true(interp_graph(ir, &b, 1, inputs, &ir->ctx->model, false, 0, &got));
-  for (int64_t i = 0; i < want.elems; i++) assert_true(fabs(element(&want, i) - element(&got, i)) <= 1e-5 * (1 + fabs(element(&want, i))));
+  for (int64_t i = 0; i < want.elems; i++)
+    assert_true(fabs(element(&want, i) - element(&got, i)) <= 1e-5 * (1 + fabs(element(&want, i))));
 }
 
 static void batch_normalisation_joins_weights(void **state) {
@@ -396,7 +411,8 @@ static void factors_pass_movement(void **state) {
   Ref nothing = bin(ir, OP_MUL, bin(ir, OP_ADD, bin(ir, OP_MUL, y, num(ir, 1)), num(ir, -0.0)), channel(ir)); /* each step is y */
   assert_int_equal(node(ir, simplified(ir, nothing))->op, OP_RESHAPE);
   Ref phases = g_reshape(ir, g_permute(ir, g_reshape(ir, y, D(2, 2, 4, 4)), L(0, 2, 1, 3)), D(2, 4, 8)); /* as transposed convolutions end */
-  Ref cut = g_shrink(ir, g_pad(ir, phases, L(0, 1, 0), L(0, 0, 0), num(ir, 0)), L(0, 0, 1), NULL, L(2, 5, 5)), half = weights(ir, D(2, 1, 1));
+  Ref cut = g_shrink(ir, g_pad(ir, phases, L(0, 1, 0), L(0, 0, 0), num(ir, 0)), L(0, 0, 1), NULL, L(2, 5, 5)),
+      half = weights(ir, D(2, 1, 1));
   to = simplified(ir, bin(ir, OP_MUL, cut, half));
   must_be_close(ir, bin(ir, OP_MUL, cut, half), to);
   assert_int_equal(node(ir, to)->op, OP_PAD);
@@ -426,7 +442,8 @@ static void folding_leaves_positions_and_views(void **state) {
   g.outputs.p[0].ref = bin(ir, OP_ADD, x, un(ir, OP_EXP, g_permute(ir, w, L(1, 0))));
   assert_true(graph_fold(&g, NULL));
   assert_int_equal(node(ir, node(ir, g.outputs.p[0].ref)->src[1])->op, OP_WEIGHT);
-  g.outputs.p[0].ref = bin(ir, OP_ADD, x, bin(ir, OP_SUB, un(ir, OP_SIN, weights(ir, D(3, 4))), un(ir, OP_SIN, weights(ir, D(3, 4)))));
+  g.outputs.p[0].ref = bin(ir, OP_ADD, x,
+                           bin(ir, OP_SUB, un(ir, OP_SIN, weights(ir, D(3, 4))), un(ir, OP_SIN, weights(ir, D(3, 4)))));
   assert_true(graph_fold(&g, NULL));
   VEC_FREE(&g.outputs);
 }

@@ -391,7 +391,8 @@ static void messages_name_the_place(void **state) {
   message_is("x = input f32[4]\ni = input i64[2]\ny = scatter x, i, x op=sub axis=0\n",
              "t.tg:3:24: 'sub' is not one of none add mul max min\n");
   message_is("x = input f32[4]\ni = input i64[4]\ny = scatter x, i, x op=add axis=1\n", "t.tg:3:5: there is no axis 1 in [4]\n");
-  message_is("x = input bool[4]\ni = input i64[4]\ny = scatter x, i, x op=add axis=0\n", "t.tg:3:5: this op does not take elements of bool\n");
+  message_is("x = input bool[4]\ni = input i64[4]\ny = scatter x, i, x op=add axis=0\n",
+             "t.tg:3:5: this op does not take elements of bool\n");
   message_is("x = input f32[9]\ny = window x axis=0 : [4,7]\n", "t.tg:2:5: 4 windows of 7 elements do not fit into 9\n");
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* threads.c (unit test): chunks of kernels. Run in any order they compute what the whole kernel computes. No two of them write the
- * same byte, and none writes a byte that another reads. */
+/* threads.c (unit test): chunks of kernels. Run in any order they compute what the whole kernel computes. No two of them write
+ * the same byte, and none writes a byte that another reads. */
 #include "fixture.h"
 #include "../../backends/backends.h"
 #include "../../compiler/driver.h"
@@ -16,22 +16,28 @@
 /* extents that nothing divides; rows whose last tile overlaps; a border and parts of a
  * concatenation; columns; such rows turned; sums beside each other; rows and elements stored where data says; one sum for all */
 static const char *const graphs[] = {
-  "tgc 1 graph\na = input f32[67,131]\nb = input f32[131,145]\nar = reshape a : [67,131,1]\nae = expand ar : [67,131,145]\nbr = reshape b : [1,131,145]\n"
+  "tgc 1 graph\na = input f32[67,131]\nb = input f32[131,145]\nar = reshape a : [67,131,1]\nae = expand ar : [67,131,145]\nbr = "
+  "reshape b : [1,131,145]\n"
   "be = expand br : [67,131,145]\np = mul ae, be\ns = reduce p op=add axes=[1]\nm = max s, 0.0\noutput m\n",
   "tgc 1 graph\nx = input f32[103,119]\nm = reduce x op=max axes=[1]\nme = expand m : [103,119]\nd = sub x, me\ne = exp d\n"
   "s = reduce e op=add axes=[1]\nse = expand s : [103,119]\ny = div e, se\noutput y\n",
-  "tgc 1 graph\nx = input f32[3,127,127]\np = pad x, 0.0 lo=[0,1,1] hi=[0,1,1]\nw = window p axis=1 stride=1 dilation=1 : [3,127,129,3]\n"
-  "v = window w axis=2 stride=1 dilation=1 : [3,127,127,3,3]\nm = reduce v op=max axes=[3,4]\nr = reshape m : [3,127,127]\nc = cat r, x axis=0\nt = tanh c\n"
-  "q = pad t, 0.0 lo=[0,1,1] hi=[0,1,1]\nqw = window q axis=1 stride=2 dilation=1 : [6,64,129,3]\nqs = reduce qw op=add axes=[3]\noutput qs\n",
+  "tgc 1 graph\nx = input f32[3,127,127]\np = pad x, 0.0 lo=[0,1,1] hi=[0,1,1]\nw = window p axis=1 stride=1 dilation=1 : "
+  "[3,127,129,3]\n"
+  "v = window w axis=2 stride=1 dilation=1 : [3,127,127,3,3]\nm = reduce v op=max axes=[3,4]\nr = reshape m : [3,127,127]\nc = "
+  "cat r, x axis=0\nt = tanh c\n"
+  "q = pad t, 0.0 lo=[0,1,1] hi=[0,1,1]\nqw = window q axis=1 stride=2 dilation=1 : [6,64,129,3]\nqs = reduce qw op=add "
+  "axes=[3]\noutput qs\n",
   "tgc 1 graph\nx = input f32[300,277]\ny = permute x perm=[1,0]\nz = exp y\noutput z\n",
   "tgc 1 graph\nx = input f32[103,119]\nm = reduce x op=max axes=[1]\nme = expand m : [103,119]\nd = sub x, me\ne = exp d\n"
   "t = permute e perm=[1,0]\noutput t\n",
   "tgc 1 graph\nx = input f32[19,20001]\ns = reduce x op=add axes=[0]\nr = reshape s : [20001]\noutput r\n",
-  "tgc 1 graph\nx = input f32[200,96]\ni = input f32[900,1]\nu = input f32[900,96]\nj = mul i, 1e4\nk = cast j : i64\nl = flmod k, 200\n"
+  "tgc 1 graph\nx = input f32[200,96]\ni = input f32[900,1]\nu = input f32[900,96]\nj = mul i, 1e4\nk = cast j : i64\nl = flmod "
+  "k, 200\n"
   "y = scatter x, l, u op=none axis=0\noutput y\n",
   "tgc 1 graph\nx = input f32[64,30]\ni = input f32[64,900]\nj = mul i, 1e4\nk = cast j : i64\nl = flmod k, 30\n"
   "y = scatter x, l, i op=none axis=1\noutput y\n",
-  "tgc 1 graph\nx = input f32[20001]\ne = abs x\ns = reduce e op=add axes=[0]\nse = expand s : [20001]\ny = div e, se\noutput y\n",
+  "tgc 1 graph\nx = input f32[20001]\ne = abs x\ns = reduce e op=add axes=[0]\nse = expand s : [20001]\ny = div e, se\noutput "
+  "y\n",
 };
 
 typedef struct Memory {
@@ -113,9 +119,10 @@ static void chunks_are_apart(void **state) {
  * that shared rows half of it; who reads everything finds all of it in two caches, and nobody finds so again. */
 static void lines_have_owners(void **state) {
   enum { ROWS = 67, COLUMNS = 145, ALL = ROWS * COLUMNS };
-  static const char text[] =
-    "tgc 1 graph\na = input f32[67,131]\nb = input f32[131,145]\nar = reshape a : [67,131,1]\nae = expand ar : [67,131,145]\nbr = reshape b : [1,131,145]\n"
-    "be = expand br : [67,131,145]\np = mul ae, be\ns = reduce p op=add axes=[1]\nm = max s, 0.0\nt = reduce m op=add axes=[0]\nc = reshape t : [145]\noutput c\n";
+  static const char text[] = "tgc 1 graph\na = input f32[67,131]\nb = input f32[131,145]\nar = reshape a : [67,131,1]\nae = "
+                             "expand ar : [67,131,145]\nbr = reshape b : [1,131,145]\n"
+                             "be = expand br : [67,131,145]\np = mul ae, be\ns = reduce p op=add axes=[1]\nm = max s, 0.0\nt = "
+                             "reduce m op=add axes=[0]\nc = reshape t : [145]\noutput c\n";
   const char *why = NULL;
   Ctx c;
   (void)state;

@@ -81,10 +81,13 @@ static void exchanges(void **state) {
   judge(HEAD AT "x = load b0, w\nz = cmplt g, 2\nloop c, z\ny = shflxor x mask=1\nend c\n" ENDS, NULL);
   judge(HEAD AT "x = load b0, w\ny = shflxor x mask=3\n" ENDS, "a mask of not one bit");
   judge(HEAD AT "x = load b0, w\ny = shflxor x mask=0\n" ENDS, "a mask of not one bit");
-  judge(HEAD AT "x = load b0, w\nz = cmplt t, 8\nloop c, z\ny = shflxor x mask=1\nend c\n" ENDS, "that not all threads of the block");
-  judge(HEAD AT "x = load b0, w\nz = cmplt x, 1.0\nloop c, z\ny = shflxor x mask=1\nend c\n" ENDS, "that not all threads of the block");
+  judge(HEAD AT "x = load b0, w\nz = cmplt t, 8\nloop c, z\ny = shflxor x mask=1\nend c\n" ENDS,
+        "that not all threads of the block");
+  judge(HEAD AT "x = load b0, w\nz = cmplt x, 1.0\nloop c, z\ny = shflxor x mask=1\nend c\n" ENDS,
+        "that not all threads of the block");
   judge(HEAD AT "x = load b0, w\ny = shflxor x mask=64\n" ENDS, "with a thread that is not there");
-  judge(HEAD "loop g\nx = load b0, g\ny = shflxor x mask=1\nloop t\nend t\nend g\n", "an effect outside of the threads of a block");
+  judge(HEAD "loop g\nx = load b0, g\ny = shflxor x mask=1\nloop t\nend t\nend g\n",
+        "an effect outside of the threads of a block");
   judge(HEAD "x = load b0, 0\ny = shflxor x mask=1\n", "an exchange of values in a program of no blocks");
 }
 

@@ -625,7 +625,8 @@ static void build_counts(Build *b, Graph *g) {
 
 static Ref either(Build *b, Ref x, Ref y) { return x ? g_binary(b->ir, OP_OR, x, y) : y; }
 
-/* A further output for the status of a run: a bool if only indices may be out of range; a number if results may have too many rows */
+/* A further output for the status of a run: a bool if only indices may be out of range; a number if results may have too many
+ * rows */
 static void build_guard(Build *b, Graph *g) {
   IR *ir = b->ir;
   Ref any = 0, more = b->ragged->over;

@@ -4,7 +4,8 @@
  * third tensor of `x` is `x.2`. An optional has one tensor, with its own name, or none.
  *
  * * The length of `x` is the value of `x` among the options' dimensions (--dim x=3), or of "#list:x" or "#list:J", which data
- * give; J is its number among the inputs. If the model gives no shape for the tensors, a tensor has as many axes as have values. */
+ * give; J is its number among the inputs. If the model gives no shape for the tensors, a tensor has as many axes as have
+ * values. */
 #include "build.h"
 
 enum { MOST_TENSORS = 4096 };

@@ -26,15 +26,19 @@
   "tf_half_pixel_for_nn|tf_crop_and_resize}=half_pixel keep_aspect_ratio_policy:s{stretch|not_larger|not_smaller}=stretch " \
   "nearest_mode:s{round_prefer_floor|round_prefer_ceil|floor|ceil}=round_prefer_floor"
 #define TRANSFORM " post_transform:s{NONE|SOFTMAX|LOGISTIC|SOFTMAX_ZERO}=NONE"
-#define TREES \
-  "nodes_treeids:I nodes_nodeids:I nodes_featureids:I nodes_values:F nodes_values_as_tensor:t nodes_hitrates:F nodes_hitrates_as_tensor:t " \
-  "nodes_modes:S! nodes_truenodeids:I nodes_falsenodeids:I nodes_missing_value_tracks_true:I base_values:F base_values_as_tensor:t" TRANSFORM
+#define TREES                                                                                                                    \
+  "nodes_treeids:I nodes_nodeids:I nodes_featureids:I nodes_values:F nodes_values_as_tensor:t nodes_hitrates:F "                 \
+  "nodes_hitrates_as_tensor:t "                                                                                                  \
+  "nodes_modes:S! nodes_truenodeids:I nodes_falsenodeids:I nodes_missing_value_tracks_true:I base_values:F "                     \
+  "base_values_as_tensor:t" TRANSFORM
 #define SVM "kernel_type:s{LINEAR|POLY|RBF|SIGMOID}=LINEAR kernel_params:F support_vectors:F coefficients:F! rho:F!" TRANSFORM
 #define EXPERTS \
   "k:i>=1=1 activation_type:s{relu|gelu|silu|swiglu|identity}=relu activation_alpha:f=1 activation_beta:f=0 normalize_routing_weights:i=0 " \
   "swiglu_fusion:i=0 swiglu_limit:f use_sparse_mixer:i=0"
 #define DIFFUSION_NORM "groups:i>=1! activation:i>=0! channels_last:i=1 epsilon:f=1e-5"
-#define LABELS "default_string:s=_Unused default_int64:i=-1 default_float:f=-0 keys_strings:S keys_int64s:I keys_floats:F values_strings:S values_int64s:I values_floats:F"
+#define LABELS                                                                                                                   \
+  "default_string:s=_Unused default_int64:i=-1 default_float:f=-0 keys_strings:S keys_int64s:I keys_floats:F values_strings:S "  \
+  "values_int64s:I values_floats:F"
 /* clang-format off */
 /*    domain, name,             since, until,        in,      out,    types,   attributes, builder, argument */
 OPROW("", "Abs",                  1,  OPSET_NOW,  1, 1,   1, 1,   "n",    OLD, op_unary, OP_ABS)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* ragged.c: axes with more entries than are valid. Results whose size depends on data have as many entries as --capacity says.
- * Some have as many as an axis has (TopK), or as a loop may have iterations (capacity_ops.c, control_ops.c). A run finds how many of the first
- * entries are valid. Nothing may mix invalid entries into valid ones. So entry i of a result along such an axis must depend on
- * entry i of its operands only. Then the result has the same valid entries, and its reader gets their number.
+ * Some have as many as an axis has (TopK), or as a loop may have iterations (capacity_ops.c, control_ops.c). A run finds how many
+ * of the first entries are valid. Nothing may mix invalid entries into valid ones. So entry i of a result along such an axis must
+ * depend on entry i of its operands only. Then the result has the same valid entries, and its reader gets their number.
  *
  * An axis of extent 1 cannot be told from axes that a reshape adds or drops, and sums over it are dropped. So inside the graph
  * such axes have at least two entries, and outputs are cut. */

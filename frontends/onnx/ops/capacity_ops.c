@@ -212,7 +212,8 @@ static void read_limit(Build *b, Search *s) {
   const int64_t most = !form_differs(b, s->n) && s->n < rows ? s->n : further;
   Tensor t;
   if (!has_in(b, MOST)) bad(b, "there is nothing to pick: 'max_output_boxes_per_class' is 0");
-  if (dims_elems(in_node(b, MOST)->dims, in_node(b, MOST)->rank) != 1) bad(b, "input 'max_output_boxes_per_class' is not a scalar");
+  if (dims_elems(in_node(b, MOST)->dims, in_node(b, MOST)->rank) != 1)
+    bad(b, "input 'max_output_boxes_per_class' is not a scalar");
   const bool known = const_tensor(b, b->in[MOST], &t);
   s->most = known ? clamp(tensor_int(&t, 0), 0, most) : most;
   if (!s->most) bad(b, "there is nothing to pick: 'max_output_boxes_per_class' is 0, or there are no boxes");

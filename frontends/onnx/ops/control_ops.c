@@ -442,9 +442,9 @@ static int early_yields(Build *b, const LoopForm *l, int loop, Ref on, Ref limit
   return going + 2;
 }
 
-/* Builds a loop that ends when its condition or its limit says so. first: whether it begins, and limit: how often it runs at most;
- * 0: data do not decide it. The loop carries the number of the iteration, and whether it goes on. false: its iterations are to be
- * copies. */
+/* Builds a loop that ends when its condition or its limit says so. first: whether it begins, and limit: how often it runs at
+ * most; 0: data do not decide it. The loop carries the number of the iteration, and whether it goes on. false: its iterations
+ * are to be copies. */
 static bool build_early(Build *b, const LoopForm *l, Ref first, Ref limit, Ref *result) {
   IR *ir = b->ir;
   const int going = (int)(l->nstate + l->nscan) + 1;
@@ -470,8 +470,8 @@ static bool build_early(Build *b, const LoopForm *l, Ref first, Ref limit, Ref *
 /* cond: true while the loop has not ended; 0: it cannot have ended yet. known: it is constant, and live is its value */
 typedef struct Going { Ref cond; bool known, live; } Going;
 
-/* A further iteration as a copy. in: its inputs, then those of the next one; result: the values of the states at the end of the loop
- * so far */
+/* A further iteration as a copy. in: its inputs, then those of the next one; result: the values of the states at the end of
+ * the loop so far */
 static void copy_iteration(Build *b, const LoopForm *l, int64_t i, Going *at, Ref *in, Ref *result, Runs *runs) {
   const size_t noted = wrong_noted(b);
   const bool doubtful = b->doubtful, known = at->known;

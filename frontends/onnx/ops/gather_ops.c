@@ -288,8 +288,9 @@ void op_scatter_nd(Build *b) {
   int outer = idx->rank - 1, rest = x->rank - (int)k;
   bool fits = upd->rank == outer + rest;
   for (int i = 0; fits && i < upd->rank; i++) fits = upd->dims[i] == (i < outer ? idx->dims[i] : x->dims[(int)k + i - outer]);
-  if (!fits) bad(b, "updates of shape %s do not fit data of %s and indices of %s", dims_text(b, upd->dims, upd->rank), dims_text(b, x->dims, x->rank),
-        dims_text(b, idx->dims, idx->rank));
+  if (!fits)
+    bad(b, "updates of shape %s do not fit data of %s and indices of %s", dims_text(b, upd->dims, upd->rank),
+        dims_text(b, x->dims, x->rank), dims_text(b, idx->dims, idx->rank));
   int64_t n = dims_elems(idx->dims, outer), inner = dims_elems(x->dims + k, rest), total = dims_elems(x->dims, (int)k);
   Ref flat = g_reshape(ir, b->in[0], 2, (int64_t[]){ total, inner }),
       updates = g_reshape(ir, b->in[2], 2, (int64_t[]){ n, inner });
@@ -318,8 +319,9 @@ void op_scatter_elements(Build *b) {
   int axis = axis_of(b, attr_int(b, "axis"), x->rank);
   bool fits = idx->rank == x->rank && upd->rank == x->rank;
   for (int i = 0; fits && i < x->rank; i++) fits = idx->dims[i] == upd->dims[i] && (i == axis || idx->dims[i] <= x->dims[i]);
-  if (!fits) bad(b, "updates of shape %s do not fit data of %s and indices of %s", dims_text(b, upd->dims, upd->rank), dims_text(b, x->dims, x->rank),
-        dims_text(b, idx->dims, idx->rank));
+  if (!fits)
+    bad(b, "updates of shape %s do not fit data of %s and indices of %s", dims_text(b, upd->dims, upd->rank),
+        dims_text(b, x->dims, x->rank), dims_text(b, idx->dims, idx->rank));
   int64_t n = dims_elems(idx->dims, idx->rank), total = dims_elems(x->dims, x->rank);
   const int64_t *v = fixed_index(b);
   if (v) {

@@ -38,7 +38,8 @@ static Ref constant_strings(Build *b, const AttrVal *v) {
 }
 
 void op_constant(Build *b) {
-  static const char *const names[] = { "value", "value_float", "value_floats", "value_int", "value_ints", "value_string", "value_strings" };
+  static const char *const names[] = { "value",      "value_float",  "value_floats", "value_int",
+                                       "value_ints", "value_string", "value_strings" };
   const AttrVal *v = NULL;
   for (int i = 0; i < 7; i++) {
     const AttrVal *a = attr_find(b, names[i]);

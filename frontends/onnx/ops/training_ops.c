@@ -57,8 +57,8 @@ void op_optimizer(Build *b) {
   } kinds[] = { { adagrad, 1 }, { momentum, 1 }, { adam, 2 } };
   const int kept = kinds[b->row->arg].kept, n = (b->nin - 2) / (2 + kept);
   if ((b->nin - 2) % (2 + kept) || b->nout != n * (1 + kept))
-    bad(b, "%d inputs and %d outputs do not fit: behind the first 2 inputs, each tensor has %d inputs and %d outputs", b->nin, b->nout,
-        2 + kept, 1 + kept);
+    bad(b, "%d inputs and %d outputs do not fit: behind the first 2 inputs, each tensor has %d inputs and %d outputs", b->nin,
+        b->nout, 2 + kept, 1 + kept);
   for (int i = 0; i < n; i++) {
     Step s = { .rate = scalar_in(b, 0), .count = scalar_in(b, 1), .x = b->in[2 + i] };
     spend(b, 1);

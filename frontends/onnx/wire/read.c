@@ -352,8 +352,8 @@ static void read_results(Reader *r, OnnxGraph *to, const GraphProto *g) {
       for (size_t k = 0; k < g->n_node; k++)
         for (size_t j = 0; j < g->node[k]->n_output; j++)
           if (*pb_text(g->node[k]->output[j])) names_add(r->c, &names, pb_text(g->node[k]->output[j]));
-      fail(r->c, EX_USAGE_, "--result: the model has no value '%.200s'; there are%s%s", r->o->results[i], names_text(r->c, &names),
-           names_near(r->c, &names, r->o->results[i]));
+      fail(r->c, EX_USAGE_, "--result: the model has no value '%.200s'; there are%s%s", r->o->results[i],
+           names_text(r->c, &names), names_near(r->c, &names, r->o->results[i]));
     }
   to->out = out;
   to->nout = (uint32_t)r->o->nresults;

@@ -219,8 +219,8 @@ static const void *string_elements(Source *s, Tensor *t) {
   }
   int64_t bytes;
   if (!i64_mul(t->elems, (int64_t)width, &bytes) || bytes > (int64_t)wire_budget(s->c, 0))
-    fail_at(s->c, EX_BADMODEL, s->at, "%s takes more than %zu bytes if each string has %zu, as the longest has (--max-decoded)", s->subject,
-            wire_budget(s->c, 0), width);
+    fail_at(s->c, EX_BADMODEL, s->at, "%s takes more than %zu bytes if each string has %zu, as the longest has (--max-decoded)",
+            s->subject, wire_budget(s->c, 0), width);
   char *to = ARENA_NEW(&s->c->model, char, bytes + 1);
   for (size_t i = 0; i < elems; i++)
     if (p->string_data[i].len) memcpy(to + i * width, p->string_data[i].data, p->string_data[i].len);
