@@ -496,7 +496,7 @@ static bool is_faster(Ctx *c, Trying *t, int number) {
               threads[i], threads[i] > 1 ? "s" : "", with, without, x.ratio, x.low, x.high);
     both *= x.ratio;
     if (x.ratio >= worth || both >= 1 || (!i && x.high >= most)) return false;
-    if (!i) t->out->without = without, t->out->with = with;
+    if (!i) t->out->without = without, t->out->with = with, t->out->gained = x;
   }
   return true;
 }

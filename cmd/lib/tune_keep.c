@@ -3,6 +3,7 @@
  * kept is compared with the untuned bundle. If it is not surely faster, nothing is kept. */
 #include "tuning.h"
 #include "../../compiler/cost/tunable.h"
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -133,14 +134,14 @@ const char *tune_write_lock(Tuning *u, bool complete) {
 }
 
 /* ---- the last comparison ---- */
-static bool keeps_any(const Tuning *u) {
-  bool any = u->chosen.nchosen;
+static bool keeps_schedules(const Tuning *u) {
+  bool any = false;
   for (size_t i = 0; i < u->t.goals.n; i++) any |= strcmp(u->t.goals.p[i].best, u->t.goals.p[i].base) != 0;
   return any;
 }
 
 /* An undecided comparison: another one may show a gain. */
-static bool is_undecided(Ctx *c, const Tuning *u) { return u->final.times.low < tunable(c, validate_model_gain); }
+static bool is_undecided(Ctx *c, const Tuning *u) { return u->final.all.low < tunable(c, validate_model_gain); }
 
 /* Decisions in the store become those of the cost models. A decision that the untuned model does not ask for is removed. If the
  * comparison is undecided, all are removed, so that they are tried again. untuned, tuned: lock files with all decisions of both
@@ -177,12 +178,21 @@ static void drop_all(Ctx *c, Tuning *u, const Plan *untuned) {
   u->kept_lock = NULL;
 }
 
+/* The time with all that is kept, as a part of the time without, by the comparisons of schedules and of decisions. n 0: not known.
+ * What an earlier session has kept was perhaps not compared in this one. */
+static Paired known_gain(const Tuning *u) {
+  const Paired none = { 1, 0, INFINITY, 0 }, same = { 1, 1, 1, SIZE_MAX };
+  const bool older = u->chosen.nchosen != (size_t)u->choices.kept, any = keeps_schedules(u);
+  if (older || (any && !u->model.kept)) return none;
+  return paired_product(u->choices.kept ? u->choices.gained : same, any ? u->model.changed : same);
+}
+
 int tune_check(Ctx *c, Tuning *u) {
   Races *r = &u->races;
   const char *kept = arena_printf(&c->model, "%s/kept.tgc-lock", r->scratch);
   const char *plain = arena_printf(&c->model, "%s/plain.tgc-lock", r->scratch);
   const double late = tunable(c, tune_late) * (u->end - r->begin);
-  if (!keeps_any(u)) return 0;
+  if (!u->chosen.nchosen && !keeps_schedules(u)) return 0;
   if (clock_ms() + 1e3 * final_seconds(c, r) > u->end + 2 * late) {
     warn_at(c, (Pos){ 0 }, "--time is too short to compare all that is kept with the bundle without tuning");
     return 0;
@@ -191,7 +201,12 @@ int tune_check(Ctx *c, Tuning *u) {
   u->kept_lock = kept;
   if (u->t.lab.interrupted(u->t.lab.interrupted_arg)) return 0;
   const Plan *untuned = complete_lock(c, u, "none", plain);
-  const int code = final_check(c, r, untuned, u->kept_plan, u->o->threads ? (int)u->o->threads : 1, u->end + late, &u->final);
+  const FinalAsk ask = { .untuned = untuned,
+                         .tuned = u->kept_plan,
+                         .earlier = known_gain(u),
+                         .threads = u->o->threads ? (int)u->o->threads : 1,
+                         .end = u->end + late };
+  const int code = final_check(c, r, &ask, &u->final);
   if (code > EX_SIGNAL || u->final.passed) return code;
   drop_decisions(c, u, plain, kept);
   drop_all(c, u, untuned);

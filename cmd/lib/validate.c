@@ -313,8 +313,8 @@ static Paired compare(Ctx *c, Validation *s, int side, int threads, Asked asked)
   return own;
 }
 
-static bool holds(Ctx *c, Validation *s, int side, int threads, Asked asked, ValidatedAt *at) {
-  const Paired own = compare(c, s, side, threads, asked), x = sides_paired(&s->side[0], &s->side[side]);
+static bool holds(Ctx *c, Validation *s, int side, int threads, Asked asked, ValidatedAt *at, Paired *changed) {
+  const Paired own = *changed = compare(c, s, side, threads, asked), x = sides_paired(&s->side[0], &s->side[side]);
   *at = (ValidatedAt){ .threads = threads, .untuned = model_ms(s, 0), .tuned = model_ms(s, side), .low = x.low, .high = x.high };
   if (s->r->o->verbose)
     fprintf(stderr,
@@ -438,9 +438,9 @@ static void take_choice(Validation *s, int kept) {
   }
 }
 
-static void give_result(Validation *s, int found, int kept, const Plan *p, const ValidatedAt *at, const ValidatedAt *other) {
+static void give_result(Validation *s, int found, const Validated *now) {
   Validated *v = s->result;
-  if (kept || !v->kept) *v = (Validated){ .kept = kept, .plan = p, .at = *at, .other = *other }; /* else the last result holds */
+  if (now->kept || !v->kept) *v = *now; /* else the last result holds */
   v->decision = s->decision;
   v->ndecisions = s->ndecisions;
   v->done = true;
@@ -472,22 +472,26 @@ static void try_schedules(Ctx *c, void *arg) {
   }
   found += number_of_rivals_only(s);
   measure(c, s, order, s->sides, share_of_rest(s, s->other ? 3 : 1, 1), s->threads);
-  ValidatedAt at = { .threads = s->threads, .untuned = model_ms(s, 0) }, other = { 0 };
+  Validated now = { .at = { .threads = s->threads, .untuned = model_ms(s, 0) } };
+  Paired slack;
   int kept = choose(c, s, !s->stamped);
   if (kept && s->other && s->threads == 1 && s->stamped && has_time(s)) kept = keep_for_threads(c, s, kept);
   for (int i = 0; kept; i++) {
     side = is_side(c, s, 1) ? 1 : last;
     if (side == last) side_close(&s->side[last]), open_side(c, s, last);
     const Tunables *u = tunables_of(c);
+    const Asked gain = { u->validate_model_gain, 1, s->stamped ? u->validate_model_end : 1 };
     double worth = u->validate_gain;
-    if (holds(c, s, side, s->threads, (Asked){ u->validate_model_gain, 1, s->stamped ? u->validate_model_end : 1 }, &at)) {
-      if (!s->other || holds(c, s, side, s->other, (Asked){ u->validate_slack, INFINITY, INFINITY }, &other)) break;
+    if (holds(c, s, side, s->threads, gain, &now.at, &now.changed)) {
+      if (!s->other || holds(c, s, side, s->other, (Asked){ u->validate_slack, INFINITY, INFINITY }, &now.other, &slack)) break;
       worth = 1;
     }
     kept = i < TRIES - 1 && has_time(s) ? choose_again(c, s, side, worth) : 0;
   }
-  if (!kept) at = (ValidatedAt){ s->threads, at.untuned, at.untuned, 1, 1 }, other = (ValidatedAt){ 0 };
-  give_result(s, found, kept, s->plan_of[kept ? side : 0], &at, &other);
+  if (!kept) now = (Validated){ .at = { s->threads, now.at.untuned, now.at.untuned, 1, 1 } };
+  now.kept = kept;
+  now.plan = s->plan_of[kept ? side : 0];
+  give_result(s, found, &now);
   take_choice(s, kept);
 }
 
