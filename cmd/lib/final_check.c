@@ -17,7 +17,7 @@
 #include "../../compiler/cost/tunable.h"
 #include <math.h>
 
-enum { LEAST_LIVES = 4, MOST_LIVES = 64, AGAIN = 2 };
+enum { LEAST_LIVES = 4, MOST_LIVES = 64 };
 
 static double allowed(const Races *r) { return (r->end - r->begin) * 1e-3; }
 
@@ -50,27 +50,6 @@ typedef struct Final {
   FinalCheck *out;
 } Final;
 
-static void judge(Ctx *c, Final *f) {
-  FinalCheck *out = f->out;
-  const double worth = tunable(c, validate_model_gain), most = tunable(c, tune_final_end);
-  out->times = sides_paired(&f->side[0], &f->side[1]);
-  out->all = paired_pooled(paired_widened(f->ask->earlier, tunable(c, tune_final_trust)), out->times);
-  out->passed = out->all.ratio < worth && out->all.high < most && out->times.low <= 1;
-}
-
-/* An undecided comparison goes on, at most AGAIN times. */
-static void compare(Ctx *c, Final *f) {
-  Side *const both[] = { &f->side[0], &f->side[1] };
-  const Lives lives = { lives_of(c, f->r), LEAST_LIVES, f->ask->end };
-  sides_measure(c, f->r, both, 2, lives, f->ask->threads);
-  judge(c, f);
-  for (int i = 0; i < AGAIN && is_open(&f->out->all, tunable(c, validate_model_gain), tunable(c, tune_final_end)) &&
-                  clock_ms() < f->ask->end; i++) {
-    sides_go_on(c, f->r, both, 2, (Lives){ lives.most, 1, lives.end }, f->ask->threads);
-    judge(c, f);
-  }
-}
-
 static void check(Ctx *c, void *arg) {
   Final *f = arg;
   Races *r = f->r;
@@ -81,7 +60,13 @@ static void check(Ctx *c, void *arg) {
   out->done = out->same = out->passed = bundles_equal(c, dir[0], dir[1]);
   if (out->same) return;
   for (int i = 0; i < 2; i++) f->side[i] = side_open_at(c, r, plan[i], dir[i]);
-  compare(c, f);
+  const double worth = tunable(c, validate_model_gain), most = tunable(c, tune_final_end);
+  const SidePair pair = { .without = &f->side[0],
+                          .with = &f->side[1],
+                          .earlier = paired_widened(f->ask->earlier, tunable(c, tune_final_trust)) };
+  out->all = sides_decide(c, r, &pair, (Lives){ lives_of(c, r), LEAST_LIVES, f->ask->end }, out->threads, worth, most);
+  out->times = sides_paired(&f->side[0], &f->side[1]);
+  out->passed = out->all.ratio < worth && out->all.high < most && out->times.low <= 1;
   out->untuned = side_ms(&f->side[0]);
   out->tuned = side_ms(&f->side[1]);
   out->done = true;

@@ -7,19 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool is_validated_kernel(const Kernel *x, const Kernel *y) {
-  bool same = x->nests.n == y->nests.n && x->chunks == y->chunks;
-  for (size_t i = 0; i < x->nests.n && same; i++)
-    same = !strcmp(x->nests.p[i].key, y->nests.p[i].key) && !strcmp(x->nests.p[i].opts, y->nests.p[i].opts);
-  return same;
-}
-
 /* With -v: whether `tgc compile` makes the kernels that were validated, from the lock file. p: the plan that it makes */
 static void compare_plans(const Tuning *u, const Plan *p) {
   const Plan *v = u->model.plan;
   size_t same = 0;
   if (!u->o->verbose || !v) return;
-  for (size_t k = 0; k < p->kernels.n && k < v->kernels.n; k++) same += is_validated_kernel(&p->kernels.p[k], &v->kernels.p[k]);
+  for (size_t k = 0; k < p->kernels.n && k < v->kernels.n; k++) same += kernels_alike(&p->kernels.p[k], &v->kernels.p[k], true);
   if (p->kernels.n != v->kernels.n) same = 0;
   fprintf(stderr, "the lock file gives %zu of %zu kernels that were validated\n", same, v->kernels.n);
 }

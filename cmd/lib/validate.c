@@ -22,8 +22,8 @@
 #include <string.h>
 
 /* processes of a side: after the search, then those of a small model, at least, before the search, on a device. Models built from
- * remaining schedules; how often an undecided comparison goes on */
-enum { LIVES = 8, MOST_LIVES = 32, LEAST_LIVES = 4, FIRST_LIVES = 2, DEVICE_LIVES = 3, TRIES = 3, AGAIN = 2 };
+ * remaining schedules */
+enum { LIVES = 8, MOST_LIVES = 32, LEAST_LIVES = 4, FIRST_LIVES = 2, DEVICE_LIVES = 3, TRIES = 3 };
 
 static const int chunk_counts[] = { 1, 2, 4, 8, 24 };
 enum { SIDES = 3 + sizeof chunk_counts / sizeof *chunk_counts }; /* none, as found, each number of chunks, the choice */
@@ -259,62 +259,19 @@ static int choose(Ctx *c, Validation *s, bool for_all) {
   return kept;
 }
 
-/* Kernel k has the same schedules in both plans, whose nests are the same. */
-static bool same_kernel(const Plan *x, const Plan *y, size_t k) {
-  const Kernel *a = &x->kernels.p[k], *b = &y->kernels.p[k];
-  bool same = a->nests.n == b->nests.n;
-  for (size_t i = 0; i < a->nests.n && same; i++) same = !strcmp(a->nests.p[i].opts, b->nests.p[i].opts);
-  return same;
-}
-
-static bool same_nests(const Plan *x, const Plan *y) {
-  bool same = x->kernels.n == y->kernels.n;
-  for (size_t k = 0; k < x->kernels.n && same; k++) {
-    const Kernel *a = &x->kernels.p[k], *b = &y->kernels.p[k];
-    same = a->nests.n == b->nests.n;
-    for (size_t i = 0; i < a->nests.n && same; i++) same = !strcmp(a->nests.p[i].key, b->nests.p[i].key);
-  }
-  return same;
-}
-
-/* The model's time on a side as a part of its time without schedules. Only kernels with other schedules count. The other kernels
- * have the same code, so differences of their times are accidents. */
-static Paired changed_kernels(const Validation *s, int side) {
-  const Plan *base = s->plan_of[0], *with = s->plan_of[side];
-  const Side *x = &s->side[0], *y = &s->side[side];
-  Reals logs = { 0 };
-  if (!s->stamped || !same_nests(base, with)) return sides_paired(x, y);
-  for (size_t life = 0; life < side_lives(x); life++) {
-    const double all = side_life_ms(x, life);
-    double change = 0;
-    for (size_t k = 0; k < base->kernels.n; k++)
-      if (!same_kernel(base, with, k)) change += side_kernel_life_ms(y, k, life) - side_kernel_life_ms(x, k, life);
-    VEC_PUSH(&logs, log(1 + change / all));
-  }
-  const Paired p = paired_trimmed(logs.p, logs.n);
-  VEC_FREE(&logs);
-  return p;
-}
-
 /* A choice passes on a number of threads if its kernels make the model take less than `worth` of its time without schedules. The
  * upper end of this ratio's interval must be below `most`, and the whole model must not surely be slower. Each schedule of the
  * choice has won before. */
 typedef struct Asked { double worth, sure, most; } Asked; /* sure: below it, the comparison need not go on */
 
-/* Compares the choice with the model without schedules. An undecided comparison goes on, at most AGAIN times. */
-static Paired compare(Ctx *c, Validation *s, int side, int threads, Asked asked) {
-  const Lives lives = share_of_rest(s, threads == s->threads && s->other, 0);
-  measure(c, s, (int[]){ 0, side }, 2, lives, threads);
-  Paired own = changed_kernels(s, side);
-  for (int i = 0; i < AGAIN && is_open(&own, asked.worth, asked.sure) && clock_ms() < lives.end; i++) {
-    sides_go_on(c, s->r, (Side *[]){ &s->side[0], &s->side[side] }, 2, (Lives){ lives.most, 1, lives.end }, threads);
-    own = changed_kernels(s, side);
-  }
-  return own;
-}
-
 static bool holds(Ctx *c, Validation *s, int side, int threads, Asked asked, ValidatedAt *at, Paired *changed) {
-  const Paired own = *changed = compare(c, s, side, threads, asked), x = sides_paired(&s->side[0], &s->side[side]);
+  const SidePair pair = {
+    .without = &s->side[0], .with = &s->side[side], .plan = s->plan_of[0], .changed = s->plan_of[side]
+  };
+  const Lives lives = share_of_rest(s, threads == s->threads && s->other, 0);
+  const Paired own = *changed = sides_decide(c, s->r, &pair, lives, threads, asked.worth, asked.sure);
+  const Paired x = sides_paired(pair.without, pair.with);
+  s->stamped |= side_stamped(pair.without);
   *at = (ValidatedAt){ .threads = threads, .untuned = model_ms(s, 0), .tuned = model_ms(s, side), .low = x.low, .high = x.high };
   if (s->r->o->verbose)
     fprintf(stderr,
