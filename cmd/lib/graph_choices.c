@@ -89,19 +89,9 @@ typedef struct Trying {
 
 /* A plan with these decisions; the cost model makes the others. Writes all that were made into a lock file. */
 static const Plan *plan_with(Ctx *c, const Trying *t, const Decision *d, size_t n, const char *lock) {
-  Options o = *t->r->o;
-  const bool quiet = c->quiet;
-  const double begin = clock_ms();
   const char *path = arena_printf(&c->model, "%s/try%d.tgc-lock", t->r->scratch, t->n);
   lock_write(c, &(Lock){ .chosen = d, .nchosen = n }, path);
-  o.schedule = path;
-  o.lock = lock;
-  o.no_store = o.quiet = true;
-  c->quiet = true; /* a decision that is not legal is none */
-  const Plan *p = plan_of(&o, load_graph(c, &o, NULL), t->r->target, NULL);
-  c->quiet = quiet;
-  t->r->plan = (clock_ms() - begin) * 1e-3;
-  return p;
+  return plan_quietly(c, t->r, path, lock);
 }
 
 /* Path of a lock file with all decisions of the model, or of the choice */

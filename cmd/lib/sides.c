@@ -17,6 +17,20 @@ enum { ROUNDS_LEAST = 2, BLOCK_RUNS = 1000, BLOCK_ENOUGH = 64, RUNS_LEAST = 8, S
 static const double QUANTILE = 0.1;
 static const double LONGER = 1.3; /* times the run time of a side that many processes may take */
 
+const Plan *plan_quietly(Ctx *c, Races *r, const char *schedule, const char *lock) {
+  Options o = *r->o;
+  const bool quiet = c->quiet;
+  const double begin = clock_ms();
+  o.schedule = schedule;
+  o.lock = lock;
+  o.no_store = o.quiet = c->quiet = true;
+  const Plan *p = plan_of(&o, load_graph(c, &o, NULL), r->target, NULL);
+  c->quiet = quiet;
+  c->file = NULL;
+  r->plan = (clock_ms() - begin) * 1e-3;
+  return p;
+}
+
 /* Room for the times of n kernels */
 static void times_open(Ctx *c, Side *x, size_t n) {
   x->stamps = (Stamps){ .n = (int)n + 1,

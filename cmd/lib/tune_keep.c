@@ -17,21 +17,6 @@ static void compare_plans(const Tuning *u, const Plan *p) {
   fprintf(stderr, "the lock file gives %zu of %zu kernels that were validated\n", same, v->kernels.n);
 }
 
-/* Adds the model's other schedules and all decisions to the lock file. Returns the plan for it. from: the lock file that is read;
- * "none": the compiler's models decide everything */
-static const Plan *complete_lock(Ctx *c, const Tuning *u, const char *from, const char *path) {
-  Options o = *u->o;
-  o.schedule = from;
-  o.lock = path;
-  o.no_store = o.quiet = true;
-  const bool quiet = c->quiet;
-  c->quiet = true; /* a decision may leave nothing to decide for another one */
-  const Plan *p = plan_of(&o, load_graph(c, &o, NULL), u->races.target, NULL);
-  c->quiet = quiet;
-  c->file = NULL;
-  return p;
-}
-
 /* Adds the best schedule of every measured nest, and writes the lock file. */
 static void put_schedules(Ctx *c, const Tuning *u, Lock *l) {
   for (size_t i = 0; i < u->t.goals.n; i++) {
@@ -62,14 +47,14 @@ static const Decision *decisions_in(Ctx *c, const char *lock, size_t *n) {
 
 /* Schedules cost less than those that they replace, so passes might decide otherwise. Stores the decisions with which the
  * schedules were validated, where they would. */
-void tune_store_validated(Ctx *c, const Tuning *u) {
+void tune_store_validated(Ctx *c, Tuning *u) {
   const Validated *v = &u->model;
   Lock l = u->chosen;
   size_t n;
   l.path = arena_printf(&c->model, "%s/free.tgc-lock", u->t.lab.scratch);
   put_schedules(c, u, &l);
   VEC_FREE(&l.lines);
-  complete_lock(c, u, l.path, l.path);
+  plan_quietly(c, &u->races, l.path, l.path);
   const Decision *other = decisions_in(c, l.path, &n);
   const Place place = decisions_place(c, u);
   store_begin(u->t.store, true);
@@ -91,7 +76,7 @@ static const Plan *put_complete(Ctx *c, Tuning *u, const char *path) {
   Lock l = lock_kept(u, path);
   put_schedules(c, u, &l);
   VEC_FREE(&l.lines);
-  return complete_lock(c, u, path, path);
+  return plan_quietly(c, &u->races, path, path);
 }
 
 static void copy_file(Ctx *c, const char *from, const char *to) {
@@ -144,16 +129,19 @@ static void drop_decisions(Ctx *c, const Tuning *u, const char *untuned, const c
   const Decision *model = decisions_in(c, untuned, &n[0]), *kept = decisions_in(c, tuned, &n[1]);
   const Place place = decisions_place(c, u);
   Store *s = u->t.store;
+  bool good = true;
   store_begin(s, true);
   for (size_t i = 0; i < n[0]; i++) {
     const char *stored = store_decision(c, s, &place, model[i].pass, model[i].key);
     if (!stored || !strcmp(stored, model[i].value)) continue;
-    if (is_undecided(c, u)) store_drop_decision(s, &place, model[i].pass, model[i].key);
-    else store_put_decision(s, &place, &model[i]);
+    good &= is_undecided(c, u) ? store_drop_decision(s, &place, model[i].pass, model[i].key) : store_put_decision(s, &place, &model[i]);
   }
   for (size_t i = 0; i < n[1]; i++)
-    if (!*value_in(model, n[0], &kept[i])) store_drop_decision(s, &place, kept[i].pass, kept[i].key);
+    if (!*value_in(model, n[0], &kept[i]) && store_decision(c, s, &place, kept[i].pass, kept[i].key))
+      good &= store_drop_decision(s, &place, kept[i].pass, kept[i].key);
   store_commit(s);
+  if (!good)
+    warn_at(c, (Pos){ 0 }, "decisions that did not pass stay in the store, which cannot be written; the lock file is without them");
 }
 
 static void drop_all(Ctx *c, Tuning *u, const Plan *untuned) {
@@ -193,7 +181,7 @@ int tune_check(Ctx *c, Tuning *u) {
   u->kept_plan = put_complete(c, u, kept);
   u->kept_lock = kept;
   if (u->t.lab.interrupted(u->t.lab.interrupted_arg)) return 0;
-  const Plan *untuned = complete_lock(c, u, "none", plain);
+  const Plan *untuned = plan_quietly(c, &u->races, "none", plain);
   const FinalAsk ask = { .untuned = untuned,
                          .tuned = u->kept_plan,
                          .earlier = known_gain(u),

@@ -86,12 +86,9 @@ static void take_decisions(Ctx *c, Validation *s, const char *lock) {
 
 /* Makes a plan from a lock file with the choice. */
 static const Plan *plan_by_pbqp(Ctx *c, Validation *s, int number) {
-  Options o = *s->r->o;
-  const double begin = clock_ms();
   Lock l = { .chosen = s->decision, .nchosen = s->ndecisions };
   const char *made = s->decision ? NULL : arena_printf(&c->model, "%s/decided.tgc-lock", s->r->scratch);
   if (made) l.chosen = s->choices->chosen, l.nchosen = s->choices->n;
-  const bool quiet = c->quiet;
   const char *path = arena_printf(&c->model, "%s/side%d.tgc-lock", s->r->scratch, number);
   for (size_t i = 0; i < s->t->goals.n; i++) {
     LockLine x = { .opts = s->choice.p[i], .note = "" };
@@ -100,14 +97,8 @@ static const Plan *plan_by_pbqp(Ctx *c, Validation *s, int number) {
   }
   lock_write(c, &l, path);
   VEC_FREE(&l.lines);
-  o.schedule = path;
-  o.lock = made;
-  o.no_store = o.quiet = true;
-  c->quiet = true;
-  const Plan *p = plan_of(&o, load_graph(c, &o, NULL), s->r->target, NULL);
+  const Plan *p = plan_quietly(c, s->r, path, made);
   if (made) take_decisions(c, s, made);
-  c->quiet = quiet;
-  s->r->plan = (clock_ms() - begin) * 1e-3;
   return p;
 }
 
@@ -226,6 +217,8 @@ static void print_nest(const Validation *s, const Goal *g, int best) {
   if (has_found(g))
     fprintf(stderr, "validated %.16s x %d: alone %.2f us, was %.2f; in the model %.2f us, was %.2f: %s %s\n", g->key, g->count,
             g->best_us, g->base_us, nest_ms(s, g, 1) * 1e3, base, kept ? "kept" : "not", g->best);
+  else if (g->measured && s->threads == 1)
+    fprintf(stderr, "timed %.16s x %d: alone %.2f us, in the model %.2f\n", g->key, g->count, g->base_us * g->count, base);
   for (int k = 2; k < s->sides && k - 2 < g->nrivals; k++)
     fprintf(stderr, "rival %.16s x %d: in the model %.2f us, was %.2f: %s %s\n", g->key, g->count, nest_ms(s, g, k) * 1e3, base,
             best == k ? "kept" : "not", g->rival[k - 2]);

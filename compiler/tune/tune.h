@@ -428,6 +428,7 @@ typedef struct Goal {       /* the search for the schedule of one nest */
 
 /* ---- tuned_goal.c: cache states and stored trials of goals, also for ranges of sizes. The store keeps each time of Trial.at as
  * a trial of its own. The text of the place of such a trial includes the sizes of the timed run ---- */
+Goal *goal_of(const Tuner *t, const char *key);      /* returns the goal of the nest with this key; NULL if there is none */
 void goals_see_states(Tuner *t, const Plan *p);      /* sets Goal.state and Goal.state_in of all goals; p: the plan from which
                                                         tune_goals makes the goals */
 void goal_read_trials(Tuner *t, Goal *g);            /* appends the trials that the store has under g->place to g->trials */
