@@ -7,10 +7,11 @@
  * If a whole build is quick enough, the C compiler gets each bundle as one file, as a user's build does; code in other places may
  * take a few percent longer.
  *
- * Processes differ by several percent, since their memory has other addresses. So whole runs alone do not show a gain of two percent
- * in a few seconds. The comparison of kernels before was more exact: it left out kernels that are the same in both bundles, and
- * its processes were not those by which the schedules were chosen. Its result is pooled with that of whole runs, each by its precision.
- * It may be wrong about the bundle by a little (tune_final_trust), so a small gain must show in whole runs, too.
+ * Processes differ by several percent, since their memory has other addresses. So whole runs alone do not show a gain of two
+ * percent in a few seconds. The comparison of kernels before was more exact, since it left out kernels that are the same in
+ * both bundles. Its processes were not those by which the schedules were chosen. Its result is pooled with that of whole runs,
+ * each by its precision. It may be wrong about the bundle by a little (tune_final_trust), so a small gain must show in whole
+ * runs, too.
  *
  * needs: two plans    gives: whether the tuned one is surely faster */
 #include "final_check.h"
@@ -87,8 +88,8 @@ int final_check(Ctx *c, Races *r, const FinalAsk *ask, FinalCheck *out) {
   r->jobs = before.jobs;
   if (r->o->verbose && !code && !out->same)
     fprintf(stderr,
-            "all that is kept, %d thread%s: %.4g ms, %.4g without; times %.4f, from %.4f to %.4f in %zu pairs; by kernels before %.4f, "
-            "from %.4f to %.4f; both %.4f, from %.4f to %.4f: %s\n",
+            "all that is kept, %d thread%s: %.4g ms, %.4g without; times %.4f, from %.4f to %.4f in %zu pairs; by kernels before "
+            "%.4f, from %.4f to %.4f; both %.4f, from %.4f to %.4f: %s\n",
             ask->threads, ask->threads > 1 ? "s" : "", out->tuned, out->untuned, out->times.ratio, out->times.low, out->times.high,
             out->times.n, ask->earlier.ratio, ask->earlier.low, ask->earlier.high, out->all.ratio, out->all.low, out->all.high,
             out->passed ? "kept" : "not");

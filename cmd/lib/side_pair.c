@@ -2,9 +2,9 @@
 /* side_pair.c: compares two sides by the kernels that differ.
  *
  * A process may be some percent faster or slower for its whole life, and each kernel differently. Most kernels of two sides are
- * the same code for the same nodes. Differences of their times are accidents, so these kernels do not count. Then a change of a few
- * kernels shows in a few pairs of processes, where whole runs need hundreds. If the sides have other nests, kernels behind such a
- * nest find other data in the caches, so the next kernel counts, too.
+ * the same code for the same nodes. Differences of their times are accidents, so these kernels do not count. Then a change of a
+ * few kernels shows in a few pairs of processes, where whole runs need hundreds. If the sides have other nests, kernels behind
+ * such a nest find other data in the caches, so the next kernel counts, too.
  *
  * needs: two sides and their plans    gives: the ratio of their times, and its interval    keeps: sides and plans */
 #include "../../compiler/bundle/bundle.h"

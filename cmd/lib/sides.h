@@ -55,8 +55,8 @@ typedef struct Lives {
   double end;
 } Lives;
 
-/* Compiles the model of r->o once more, without messages and without the store: a decision that is not legal there is none. Notes the
- * time in r->plan. schedule: path of the lock file to read, or "none". lock: path of the lock file to write; NULL: none */
+/* Compiles the model of r->o once more, without messages and without the store. A decision that is not legal there is none.
+ * Notes the time in r->plan. schedule: path of the lock file to read, or "none". lock: path of the lock file to write; NULL: none */
 const Plan *plan_quietly(Ctx *c, Races *r, const char *schedule, const char *lock);
 Side side_open(Ctx *c, Races *r, const Plan *p); /* writes the bundle of p, and builds this bundle */
 Side side_open_at(Ctx *c, Races *r, const Plan *p, const char *dir); /* builds the bundle of p, which is in dir already */
@@ -92,8 +92,8 @@ Paired sides_paired(const Side *without, const Side *with);
 /* ---- side_pair.c ---- */
 typedef struct SidePair {  /* a comparison of two sides */
   Side *without, *with;
-  const Plan *plan, *changed; /* the plans of `without` and `with`. If the times of kernels are known, only kernels that differ count.
-                              NULL: whole runs count */
+  const Plan *plan, *changed; /* the plans of `without` and `with`. If the times of kernels are known, only kernels that
+                              differ count. NULL: whole runs count */
   Paired earlier;          /* the ratio by other measurements, which is pooled with the result; n 0: none */
 } SidePair;
 Paired side_pair_ratio(const SidePair *x);       /* the time of `with`, as a part of the time of `without` */

@@ -134,14 +134,16 @@ static void drop_decisions(Ctx *c, const Tuning *u, const char *untuned, const c
   for (size_t i = 0; i < n[0]; i++) {
     const char *stored = store_decision(c, s, &place, model[i].pass, model[i].key);
     if (!stored || !strcmp(stored, model[i].value)) continue;
-    good &= is_undecided(c, u) ? store_drop_decision(s, &place, model[i].pass, model[i].key) : store_put_decision(s, &place, &model[i]);
+    good &= is_undecided(c, u) ? store_drop_decision(s, &place, model[i].pass, model[i].key)
+                               : store_put_decision(s, &place, &model[i]);
   }
   for (size_t i = 0; i < n[1]; i++)
     if (!*value_in(model, n[0], &kept[i]) && store_decision(c, s, &place, kept[i].pass, kept[i].key))
       good &= store_drop_decision(s, &place, kept[i].pass, kept[i].key);
   store_commit(s);
   if (!good)
-    warn_at(c, (Pos){ 0 }, "decisions that did not pass stay in the store, which cannot be written; the lock file is without them");
+    warn_at(c, (Pos){ 0 },
+            "decisions that did not pass stay in the store, which cannot be written; the lock file is without them");
 }
 
 static void drop_all(Ctx *c, Tuning *u, const Plan *untuned) {
@@ -160,7 +162,7 @@ static void drop_all(Ctx *c, Tuning *u, const Plan *untuned) {
 }
 
 /* The time with all that is kept, as a part of the time without, by the comparisons of schedules and of decisions. n 0: not known.
- * What an earlier session has kept was perhaps not compared in this one. */
+ * Schedules and decisions of an earlier session were perhaps not compared in this one. */
 static Paired known_gain(const Tuning *u) {
   const Paired none = { 1, 0, INFINITY, 0 }, same = { 1, 1, 1, SIZE_MAX };
   const bool older = u->chosen.nchosen != (size_t)u->choices.kept, any = keeps_schedules(u);

@@ -41,7 +41,8 @@ Paired paired_trimmed(const double *log_ratio, size_t n) {
   return (Paired){ exp(mean), exp(mean - off), exp(mean + off), n };
 }
 
-static double width(Paired x) { return x.n && x.low > 0 ? log(x.high / x.low) / 2 : INFINITY; } /* half of the interval, in logarithms */
+/* Half of the interval, in logarithms */
+static double width(Paired x) { return x.n && x.low > 0 ? log(x.high / x.low) / 2 : INFINITY; }
 
 static Paired about(double log_ratio, double off, size_t n) {
   return (Paired){ exp(log_ratio), exp(log_ratio - off), exp(log_ratio + off), n };
