@@ -11,10 +11,16 @@ typedef struct FinalCheck {
   int threads;
   double untuned, tuned;   /* ms of a run */
   Paired times;            /* the time with all that is kept, as a part of the time without tuning */
+  Paired all;              /* `times`, pooled with what earlier comparisons say about this ratio */
 } FinalCheck;
 /* Estimates how many seconds final_check takes. Must be called after the first side_open and sides_measure with r. */
 double final_seconds(Ctx *c, const Races *r);
-/* Builds and compares the bundles of both plans. threads: number of threads that share a run. end: the time in ms by clock_ms at
- * which no further processes begin, beyond the least number. Returns an exit code. */
-int final_check(Ctx *c, Races *r, const Plan *untuned, const Plan *tuned, int threads, double end, FinalCheck *out);
+typedef struct FinalAsk {
+  const Plan *untuned, *tuned; /* plans of both bundles */
+  Paired earlier;          /* the ratio of their times by earlier comparisons, which had other processes; n 0: not known */
+  int threads;             /* number of threads that share a run */
+  double end;              /* time in ms by clock_ms; afterwards no processes begin, beyond the least number */
+} FinalAsk;
+/* Builds and compares the bundles of both plans. Returns an exit code. */
+int final_check(Ctx *c, Races *r, const FinalAsk *ask, FinalCheck *out);
 #endif

@@ -89,19 +89,9 @@ typedef struct Trying {
 
 /* A plan with these decisions; the cost model makes the others. Writes all that were made into a lock file. */
 static const Plan *plan_with(Ctx *c, const Trying *t, const Decision *d, size_t n, const char *lock) {
-  Options o = *t->r->o;
-  const bool quiet = c->quiet;
-  const double begin = clock_ms();
   const char *path = arena_printf(&c->model, "%s/try%d.tgc-lock", t->r->scratch, t->n);
   lock_write(c, &(Lock){ .chosen = d, .nchosen = n }, path);
-  o.schedule = path;
-  o.lock = lock;
-  o.no_store = o.quiet = true;
-  c->quiet = true; /* a decision that is not legal is none */
-  const Plan *p = plan_of(&o, load_graph(c, &o, NULL), t->r->target, NULL);
-  c->quiet = quiet;
-  t->r->plan = (clock_ms() - begin) * 1e-3;
-  return p;
+  return plan_quietly(c, t->r, path, lock);
 }
 
 /* Path of a lock file with all decisions of the model, or of the choice */
@@ -489,14 +479,17 @@ static bool is_faster(Ctx *c, Trying *t, int number) {
     const double worth = i ? tunable(c, validate_slack) : tunable(c, validate_gain);
     const double most = i ? tunable(c, validate_slack_end) : 1;
     const Lives lives = { t->lives, LEAST_LIVES, clock_ms() + (t->ask->end - clock_ms()) / left };
-    const Paired x = sides_decide(c, t->r, &t->side[0], &t->side[number], lives, threads[i], worth, most);
+    const SidePair pair = { .without = &t->side[0], .with = &t->side[number], .plan = t->plan[0], .changed = t->plan[number] };
+    const Paired x = sides_decide(c, t->r, &pair, lives, threads[i], worth, most), all = sides_paired(pair.without, pair.with);
     const double without = side_ms(&t->side[0]), with = side_ms(&t->side[number]);
     if (t->r->o->verbose)
-      fprintf(stderr, "the model with these decisions, %d thread%s: %.4g ms, %.4g without; times %.4f, from %.4f to %.4f\n",
-              threads[i], threads[i] > 1 ? "s" : "", with, without, x.ratio, x.low, x.high);
+      fprintf(stderr,
+              "the model with these decisions, %d thread%s: %.4g ms, %.4g without; times %.4f, from %.4f to %.4f; by the changed "
+              "kernels %.4f, from %.4f to %.4f\n",
+              threads[i], threads[i] > 1 ? "s" : "", with, without, all.ratio, all.low, all.high, x.ratio, x.low, x.high);
     both *= x.ratio;
-    if (x.ratio >= worth || both >= 1 || (!i && x.high >= most)) return false;
-    if (!i) t->out->without = without, t->out->with = with;
+    if (x.ratio >= worth || both >= 1 || (!i && x.high >= most) || all.low > fmax(worth, 1)) return false;
+    if (!i) t->out->without = without, t->out->with = with, t->out->gained = x;
   }
   return true;
 }

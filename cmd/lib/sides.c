@@ -11,12 +11,25 @@
 
 /* seconds of a block. Runs of small models vary less than their processes, so that their blocks are shorter */
 static const double BLOCK_SECONDS = 0.02, BLOCK_LEAST = 0.004;
-enum { AGAIN = 2 }; /* how often an undecided comparison goes on */
 /* blocks of each process; most runs of a block, and those that are enough; runs of each process, and the most time for these,
  * in times of its share */
 enum { ROUNDS_LEAST = 2, BLOCK_RUNS = 1000, BLOCK_ENOUGH = 64, RUNS_LEAST = 8, SHARES_MOST = 3 };
 static const double QUANTILE = 0.1;
 static const double LONGER = 1.3; /* times the run time of a side that many processes may take */
+
+const Plan *plan_quietly(Ctx *c, Races *r, const char *schedule, const char *lock) {
+  Options o = *r->o;
+  const bool quiet = c->quiet;
+  const double begin = clock_ms();
+  o.schedule = schedule;
+  o.lock = lock;
+  o.no_store = o.quiet = c->quiet = true;
+  const Plan *p = plan_of(&o, load_graph(c, &o, NULL), r->target, NULL);
+  c->quiet = quiet;
+  c->file = NULL;
+  r->plan = (clock_ms() - begin) * 1e-3;
+  return p;
+}
 
 /* Room for the times of n kernels */
 static void times_open(Ctx *c, Side *x, size_t n) {
@@ -275,18 +288,5 @@ Paired sides_paired(const Side *without, const Side *with) {
   for (size_t i = 0; i < side_lives(without); i++) VEC_PUSH(&logs, log(side_life_ms(with, i) / side_life_ms(without, i)));
   const Paired x = paired_trimmed(logs.p, logs.n);
   VEC_FREE(&logs);
-  return x;
-}
-
-bool is_open(const Paired *x, double worth, double most) { return (x->ratio >= worth || x->high >= most) && x->low < worth; }
-
-Paired sides_decide(Ctx *c, Races *r, Side *without, Side *with, Lives lives, int threads, double worth, double most) {
-  Side *const both[] = { without, with };
-  sides_measure(c, r, both, 2, lives, threads);
-  Paired x = sides_paired(without, with);
-  for (int i = 0; i < AGAIN && is_open(&x, worth, most) && clock_ms() < lives.end; i++) {
-    sides_go_on(c, r, both, 2, (Lives){ lives.most, 1, lives.end }, threads);
-    x = sides_paired(without, with);
-  }
   return x;
 }

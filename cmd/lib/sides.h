@@ -55,6 +55,9 @@ typedef struct Lives {
   double end;
 } Lives;
 
+/* Compiles the model of r->o once more, without messages and without the store. A decision that is not legal there is none.
+ * Notes the time in r->plan. schedule: path of the lock file to read, or "none". lock: path of the lock file to write; NULL: none */
+const Plan *plan_quietly(Ctx *c, Races *r, const char *schedule, const char *lock);
 Side side_open(Ctx *c, Races *r, const Plan *p); /* writes the bundle of p, and builds this bundle */
 Side side_open_at(Ctx *c, Races *r, const Plan *p, const char *dir); /* builds the bundle of p, which is in dir already */
 void side_close(Side *x);                        /* ends the side's process and frees its memory */
@@ -85,13 +88,24 @@ int side_runs(const Side *x);                    /* number of timed runs; 1 if t
 /* Compares two sides, which must have equally many lives. Life i of `without` and life i of `with` are a pair (tune.h). The ratio
  * of the pair is side_life_ms(with, i) / side_life_ms(without, i). */
 Paired sides_paired(const Side *without, const Side *with);
+
+/* ---- side_pair.c ---- */
+typedef struct SidePair {  /* a comparison of two sides */
+  Side *without, *with;
+  const Plan *plan, *changed; /* the plans of `without` and `with`. If the times of kernels are known, only kernels that
+                              differ count. NULL: whole runs count */
+  Paired earlier;          /* the ratio by other measurements, which is pooled with the result; n 0: none */
+} SidePair;
+Paired side_pair_ratio(const SidePair *x);       /* the time of `with`, as a part of the time of `without` */
 /* A comparison passes if x->ratio is below `worth`, and x->high is below `most`. Returns whether the comparison does not pass,
  * but might pass after further measurements, because x->low is below `worth`. */
 bool is_open(const Paired *x, double worth, double most);
-/* Measures two sides with sides_measure, and compares them with sides_paired. As long as is_open returns true, measures up to
+/* Measures two sides with sides_measure, and compares them with side_pair_ratio. As long as is_open returns true, measures up to
  * lives.most further lives, and compares again. There are at most two repetitions, and no repetition begins after lives.end.
  * Returns the result of the last comparison. */
-Paired sides_decide(Ctx *c, Races *r, Side *without, Side *with, Lives lives, int threads, double worth, double most);
+Paired sides_decide(Ctx *c, Races *r, const SidePair *pair, Lives lives, int threads, double worth, double most);
+/* Whether the kernels have the same nests. schedules: and the same schedules and chunks */
+bool kernels_alike(const Kernel *x, const Kernel *y, bool schedules);
 
 /* ---- side_build.c ---- */
 /* Builds the bundle in dir as a shared object, and returns the object's path. hooks: path of a header for TGC_HOOKS

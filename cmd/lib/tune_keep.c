@@ -3,39 +3,18 @@
  * kept is compared with the untuned bundle. If it is not surely faster, nothing is kept. */
 #include "tuning.h"
 #include "../../compiler/cost/tunable.h"
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
-
-static bool is_validated_kernel(const Kernel *x, const Kernel *y) {
-  bool same = x->nests.n == y->nests.n && x->chunks == y->chunks;
-  for (size_t i = 0; i < x->nests.n && same; i++)
-    same = !strcmp(x->nests.p[i].key, y->nests.p[i].key) && !strcmp(x->nests.p[i].opts, y->nests.p[i].opts);
-  return same;
-}
 
 /* With -v: whether `tgc compile` makes the kernels that were validated, from the lock file. p: the plan that it makes */
 static void compare_plans(const Tuning *u, const Plan *p) {
   const Plan *v = u->model.plan;
   size_t same = 0;
   if (!u->o->verbose || !v) return;
-  for (size_t k = 0; k < p->kernels.n && k < v->kernels.n; k++) same += is_validated_kernel(&p->kernels.p[k], &v->kernels.p[k]);
+  for (size_t k = 0; k < p->kernels.n && k < v->kernels.n; k++) same += kernels_alike(&p->kernels.p[k], &v->kernels.p[k], true);
   if (p->kernels.n != v->kernels.n) same = 0;
   fprintf(stderr, "the lock file gives %zu of %zu kernels that were validated\n", same, v->kernels.n);
-}
-
-/* Adds the model's other schedules and all decisions to the lock file. Returns the plan for it. from: the lock file that is read;
- * "none": the compiler's models decide everything */
-static const Plan *complete_lock(Ctx *c, const Tuning *u, const char *from, const char *path) {
-  Options o = *u->o;
-  o.schedule = from;
-  o.lock = path;
-  o.no_store = o.quiet = true;
-  const bool quiet = c->quiet;
-  c->quiet = true; /* a decision may leave nothing to decide for another one */
-  const Plan *p = plan_of(&o, load_graph(c, &o, NULL), u->races.target, NULL);
-  c->quiet = quiet;
-  c->file = NULL;
-  return p;
 }
 
 /* Adds the best schedule of every measured nest, and writes the lock file. */
@@ -68,14 +47,14 @@ static const Decision *decisions_in(Ctx *c, const char *lock, size_t *n) {
 
 /* Schedules cost less than those that they replace, so passes might decide otherwise. Stores the decisions with which the
  * schedules were validated, where they would. */
-void tune_store_validated(Ctx *c, const Tuning *u) {
+void tune_store_validated(Ctx *c, Tuning *u) {
   const Validated *v = &u->model;
   Lock l = u->chosen;
   size_t n;
   l.path = arena_printf(&c->model, "%s/free.tgc-lock", u->t.lab.scratch);
   put_schedules(c, u, &l);
   VEC_FREE(&l.lines);
-  complete_lock(c, u, l.path, l.path);
+  plan_quietly(c, &u->races, l.path, l.path);
   const Decision *other = decisions_in(c, l.path, &n);
   const Place place = decisions_place(c, u);
   store_begin(u->t.store, true);
@@ -97,7 +76,7 @@ static const Plan *put_complete(Ctx *c, Tuning *u, const char *path) {
   Lock l = lock_kept(u, path);
   put_schedules(c, u, &l);
   VEC_FREE(&l.lines);
-  return complete_lock(c, u, path, path);
+  return plan_quietly(c, &u->races, path, path);
 }
 
 static void copy_file(Ctx *c, const char *from, const char *to) {
@@ -133,14 +112,14 @@ const char *tune_write_lock(Tuning *u, bool complete) {
 }
 
 /* ---- the last comparison ---- */
-static bool keeps_any(const Tuning *u) {
-  bool any = u->chosen.nchosen;
+static bool keeps_schedules(const Tuning *u) {
+  bool any = false;
   for (size_t i = 0; i < u->t.goals.n; i++) any |= strcmp(u->t.goals.p[i].best, u->t.goals.p[i].base) != 0;
   return any;
 }
 
 /* An undecided comparison: another one may show a gain. */
-static bool is_undecided(Ctx *c, const Tuning *u) { return u->final.times.low < tunable(c, validate_model_gain); }
+static bool is_undecided(Ctx *c, const Tuning *u) { return u->final.all.low < tunable(c, validate_model_gain); }
 
 /* Decisions in the store become those of the cost models. A decision that the untuned model does not ask for is removed. If the
  * comparison is undecided, all are removed, so that they are tried again. untuned, tuned: lock files with all decisions of both
@@ -150,16 +129,21 @@ static void drop_decisions(Ctx *c, const Tuning *u, const char *untuned, const c
   const Decision *model = decisions_in(c, untuned, &n[0]), *kept = decisions_in(c, tuned, &n[1]);
   const Place place = decisions_place(c, u);
   Store *s = u->t.store;
+  bool good = true;
   store_begin(s, true);
   for (size_t i = 0; i < n[0]; i++) {
     const char *stored = store_decision(c, s, &place, model[i].pass, model[i].key);
     if (!stored || !strcmp(stored, model[i].value)) continue;
-    if (is_undecided(c, u)) store_drop_decision(s, &place, model[i].pass, model[i].key);
-    else store_put_decision(s, &place, &model[i]);
+    good &= is_undecided(c, u) ? store_drop_decision(s, &place, model[i].pass, model[i].key)
+                               : store_put_decision(s, &place, &model[i]);
   }
   for (size_t i = 0; i < n[1]; i++)
-    if (!*value_in(model, n[0], &kept[i])) store_drop_decision(s, &place, kept[i].pass, kept[i].key);
+    if (!*value_in(model, n[0], &kept[i]) && store_decision(c, s, &place, kept[i].pass, kept[i].key))
+      good &= store_drop_decision(s, &place, kept[i].pass, kept[i].key);
   store_commit(s);
+  if (!good)
+    warn_at(c, (Pos){ 0 },
+            "decisions that did not pass stay in the store, which cannot be written; the lock file is without them");
 }
 
 static void drop_all(Ctx *c, Tuning *u, const Plan *untuned) {
@@ -177,12 +161,21 @@ static void drop_all(Ctx *c, Tuning *u, const Plan *untuned) {
   u->kept_lock = NULL;
 }
 
+/* The time with all that is kept, as a part of the time without, by the comparisons of schedules and of decisions. n 0: not known.
+ * Schedules and decisions of an earlier session were perhaps not compared in this one. */
+static Paired known_gain(const Tuning *u) {
+  const Paired none = { 1, 0, INFINITY, 0 }, same = { 1, 1, 1, SIZE_MAX };
+  const bool older = u->chosen.nchosen != (size_t)u->choices.kept, any = keeps_schedules(u);
+  if (older || (any && !u->model.kept)) return none;
+  return paired_product(u->choices.kept ? u->choices.gained : same, any ? u->model.changed : same);
+}
+
 int tune_check(Ctx *c, Tuning *u) {
   Races *r = &u->races;
   const char *kept = arena_printf(&c->model, "%s/kept.tgc-lock", r->scratch);
   const char *plain = arena_printf(&c->model, "%s/plain.tgc-lock", r->scratch);
   const double late = tunable(c, tune_late) * (u->end - r->begin);
-  if (!keeps_any(u)) return 0;
+  if (!u->chosen.nchosen && !keeps_schedules(u)) return 0;
   if (clock_ms() + 1e3 * final_seconds(c, r) > u->end + 2 * late) {
     warn_at(c, (Pos){ 0 }, "--time is too short to compare all that is kept with the bundle without tuning");
     return 0;
@@ -190,8 +183,13 @@ int tune_check(Ctx *c, Tuning *u) {
   u->kept_plan = put_complete(c, u, kept);
   u->kept_lock = kept;
   if (u->t.lab.interrupted(u->t.lab.interrupted_arg)) return 0;
-  const Plan *untuned = complete_lock(c, u, "none", plain);
-  const int code = final_check(c, r, untuned, u->kept_plan, u->o->threads ? (int)u->o->threads : 1, u->end + late, &u->final);
+  const Plan *untuned = plan_quietly(c, &u->races, "none", plain);
+  const FinalAsk ask = { .untuned = untuned,
+                         .tuned = u->kept_plan,
+                         .earlier = known_gain(u),
+                         .threads = u->o->threads ? (int)u->o->threads : 1,
+                         .end = u->end + late };
+  const int code = final_check(c, r, &ask, &u->final);
   if (code > EX_SIGNAL || u->final.passed) return code;
   drop_decisions(c, u, plain, kept);
   drop_all(c, u, untuned);

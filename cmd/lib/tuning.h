@@ -37,7 +37,7 @@ const char *tune_write_lock(Tuning *u, bool complete);
  * from the store. Must be called after validate_survey. Returns an exit code. */
 int tune_check(Ctx *c, Tuning *u);
 /* Stores the decisions with which the schedules were validated, where passes would decide otherwise */
-void tune_store_validated(Ctx *c, const Tuning *u);
+void tune_store_validated(Ctx *c, Tuning *u);
 
 /* ---- tune_report.c ---- */
 void tune_report(Tuning *u, const char *lock);       /* prints the result. lock: path of the lock file; NULL: there is none */

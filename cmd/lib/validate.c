@@ -22,8 +22,8 @@
 #include <string.h>
 
 /* processes of a side: after the search, then those of a small model, at least, before the search, on a device. Models built from
- * remaining schedules; how often an undecided comparison goes on */
-enum { LIVES = 8, MOST_LIVES = 32, LEAST_LIVES = 4, FIRST_LIVES = 2, DEVICE_LIVES = 3, TRIES = 3, AGAIN = 2 };
+ * remaining schedules */
+enum { LIVES = 8, MOST_LIVES = 32, LEAST_LIVES = 4, FIRST_LIVES = 2, DEVICE_LIVES = 3, TRIES = 3 };
 
 static const int chunk_counts[] = { 1, 2, 4, 8, 24 };
 enum { SIDES = 3 + sizeof chunk_counts / sizeof *chunk_counts }; /* none, as found, each number of chunks, the choice */
@@ -86,12 +86,9 @@ static void take_decisions(Ctx *c, Validation *s, const char *lock) {
 
 /* Makes a plan from a lock file with the choice. */
 static const Plan *plan_by_pbqp(Ctx *c, Validation *s, int number) {
-  Options o = *s->r->o;
-  const double begin = clock_ms();
   Lock l = { .chosen = s->decision, .nchosen = s->ndecisions };
   const char *made = s->decision ? NULL : arena_printf(&c->model, "%s/decided.tgc-lock", s->r->scratch);
   if (made) l.chosen = s->choices->chosen, l.nchosen = s->choices->n;
-  const bool quiet = c->quiet;
   const char *path = arena_printf(&c->model, "%s/side%d.tgc-lock", s->r->scratch, number);
   for (size_t i = 0; i < s->t->goals.n; i++) {
     LockLine x = { .opts = s->choice.p[i], .note = "" };
@@ -100,14 +97,8 @@ static const Plan *plan_by_pbqp(Ctx *c, Validation *s, int number) {
   }
   lock_write(c, &l, path);
   VEC_FREE(&l.lines);
-  o.schedule = path;
-  o.lock = made;
-  o.no_store = o.quiet = true;
-  c->quiet = true;
-  const Plan *p = plan_of(&o, load_graph(c, &o, NULL), s->r->target, NULL);
+  const Plan *p = plan_quietly(c, s->r, path, made);
   if (made) take_decisions(c, s, made);
-  c->quiet = quiet;
-  s->r->plan = (clock_ms() - begin) * 1e-3;
   return p;
 }
 
@@ -226,6 +217,8 @@ static void print_nest(const Validation *s, const Goal *g, int best) {
   if (has_found(g))
     fprintf(stderr, "validated %.16s x %d: alone %.2f us, was %.2f; in the model %.2f us, was %.2f: %s %s\n", g->key, g->count,
             g->best_us, g->base_us, nest_ms(s, g, 1) * 1e3, base, kept ? "kept" : "not", g->best);
+  else if (g->measured && s->threads == 1)
+    fprintf(stderr, "timed %.16s x %d: alone %.2f us, in the model %.2f\n", g->key, g->count, g->base_us * g->count, base);
   for (int k = 2; k < s->sides && k - 2 < g->nrivals; k++)
     fprintf(stderr, "rival %.16s x %d: in the model %.2f us, was %.2f: %s %s\n", g->key, g->count, nest_ms(s, g, k) * 1e3, base,
             best == k ? "kept" : "not", g->rival[k - 2]);
@@ -259,62 +252,19 @@ static int choose(Ctx *c, Validation *s, bool for_all) {
   return kept;
 }
 
-/* Kernel k has the same schedules in both plans, whose nests are the same. */
-static bool same_kernel(const Plan *x, const Plan *y, size_t k) {
-  const Kernel *a = &x->kernels.p[k], *b = &y->kernels.p[k];
-  bool same = a->nests.n == b->nests.n;
-  for (size_t i = 0; i < a->nests.n && same; i++) same = !strcmp(a->nests.p[i].opts, b->nests.p[i].opts);
-  return same;
-}
-
-static bool same_nests(const Plan *x, const Plan *y) {
-  bool same = x->kernels.n == y->kernels.n;
-  for (size_t k = 0; k < x->kernels.n && same; k++) {
-    const Kernel *a = &x->kernels.p[k], *b = &y->kernels.p[k];
-    same = a->nests.n == b->nests.n;
-    for (size_t i = 0; i < a->nests.n && same; i++) same = !strcmp(a->nests.p[i].key, b->nests.p[i].key);
-  }
-  return same;
-}
-
-/* The model's time on a side as a part of its time without schedules. Only kernels with other schedules count. The other kernels
- * have the same code, so differences of their times are accidents. */
-static Paired changed_kernels(const Validation *s, int side) {
-  const Plan *base = s->plan_of[0], *with = s->plan_of[side];
-  const Side *x = &s->side[0], *y = &s->side[side];
-  Reals logs = { 0 };
-  if (!s->stamped || !same_nests(base, with)) return sides_paired(x, y);
-  for (size_t life = 0; life < side_lives(x); life++) {
-    const double all = side_life_ms(x, life);
-    double change = 0;
-    for (size_t k = 0; k < base->kernels.n; k++)
-      if (!same_kernel(base, with, k)) change += side_kernel_life_ms(y, k, life) - side_kernel_life_ms(x, k, life);
-    VEC_PUSH(&logs, log(1 + change / all));
-  }
-  const Paired p = paired_trimmed(logs.p, logs.n);
-  VEC_FREE(&logs);
-  return p;
-}
-
 /* A choice passes on a number of threads if its kernels make the model take less than `worth` of its time without schedules. The
  * upper end of this ratio's interval must be below `most`, and the whole model must not surely be slower. Each schedule of the
  * choice has won before. */
 typedef struct Asked { double worth, sure, most; } Asked; /* sure: below it, the comparison need not go on */
 
-/* Compares the choice with the model without schedules. An undecided comparison goes on, at most AGAIN times. */
-static Paired compare(Ctx *c, Validation *s, int side, int threads, Asked asked) {
+static bool holds(Ctx *c, Validation *s, int side, int threads, Asked asked, ValidatedAt *at, Paired *changed) {
+  const SidePair pair = {
+    .without = &s->side[0], .with = &s->side[side], .plan = s->plan_of[0], .changed = s->plan_of[side]
+  };
   const Lives lives = share_of_rest(s, threads == s->threads && s->other, 0);
-  measure(c, s, (int[]){ 0, side }, 2, lives, threads);
-  Paired own = changed_kernels(s, side);
-  for (int i = 0; i < AGAIN && is_open(&own, asked.worth, asked.sure) && clock_ms() < lives.end; i++) {
-    sides_go_on(c, s->r, (Side *[]){ &s->side[0], &s->side[side] }, 2, (Lives){ lives.most, 1, lives.end }, threads);
-    own = changed_kernels(s, side);
-  }
-  return own;
-}
-
-static bool holds(Ctx *c, Validation *s, int side, int threads, Asked asked, ValidatedAt *at) {
-  const Paired own = compare(c, s, side, threads, asked), x = sides_paired(&s->side[0], &s->side[side]);
+  const Paired own = *changed = sides_decide(c, s->r, &pair, lives, threads, asked.worth, asked.sure);
+  const Paired x = sides_paired(pair.without, pair.with);
+  s->stamped |= side_stamped(pair.without);
   *at = (ValidatedAt){ .threads = threads, .untuned = model_ms(s, 0), .tuned = model_ms(s, side), .low = x.low, .high = x.high };
   if (s->r->o->verbose)
     fprintf(stderr,
@@ -438,9 +388,9 @@ static void take_choice(Validation *s, int kept) {
   }
 }
 
-static void give_result(Validation *s, int found, int kept, const Plan *p, const ValidatedAt *at, const ValidatedAt *other) {
+static void give_result(Validation *s, int found, const Validated *now) {
   Validated *v = s->result;
-  if (kept || !v->kept) *v = (Validated){ .kept = kept, .plan = p, .at = *at, .other = *other }; /* else the last result holds */
+  if (now->kept || !v->kept) *v = *now; /* else the last result holds */
   v->decision = s->decision;
   v->ndecisions = s->ndecisions;
   v->done = true;
@@ -472,22 +422,26 @@ static void try_schedules(Ctx *c, void *arg) {
   }
   found += number_of_rivals_only(s);
   measure(c, s, order, s->sides, share_of_rest(s, s->other ? 3 : 1, 1), s->threads);
-  ValidatedAt at = { .threads = s->threads, .untuned = model_ms(s, 0) }, other = { 0 };
+  Validated now = { .at = { .threads = s->threads, .untuned = model_ms(s, 0) } };
+  Paired slack;
   int kept = choose(c, s, !s->stamped);
   if (kept && s->other && s->threads == 1 && s->stamped && has_time(s)) kept = keep_for_threads(c, s, kept);
   for (int i = 0; kept; i++) {
     side = is_side(c, s, 1) ? 1 : last;
     if (side == last) side_close(&s->side[last]), open_side(c, s, last);
     const Tunables *u = tunables_of(c);
+    const Asked gain = { u->validate_model_gain, 1, s->stamped ? u->validate_model_end : 1 };
     double worth = u->validate_gain;
-    if (holds(c, s, side, s->threads, (Asked){ u->validate_model_gain, 1, s->stamped ? u->validate_model_end : 1 }, &at)) {
-      if (!s->other || holds(c, s, side, s->other, (Asked){ u->validate_slack, INFINITY, INFINITY }, &other)) break;
+    if (holds(c, s, side, s->threads, gain, &now.at, &now.changed)) {
+      if (!s->other || holds(c, s, side, s->other, (Asked){ u->validate_slack, INFINITY, INFINITY }, &now.other, &slack)) break;
       worth = 1;
     }
     kept = i < TRIES - 1 && has_time(s) ? choose_again(c, s, side, worth) : 0;
   }
-  if (!kept) at = (ValidatedAt){ s->threads, at.untuned, at.untuned, 1, 1 }, other = (ValidatedAt){ 0 };
-  give_result(s, found, kept, s->plan_of[kept ? side : 0], &at, &other);
+  if (!kept) now = (Validated){ .at = { s->threads, now.at.untuned, now.at.untuned, 1, 1 } };
+  now.kept = kept;
+  now.plan = s->plan_of[kept ? side : 0];
+  give_result(s, found, &now);
   take_choice(s, kept);
 }
 

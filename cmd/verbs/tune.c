@@ -109,17 +109,11 @@ static void choose_decisions(Ctx *c, Tuning *u) {
 }
 
 /* The plan with the decisions that were chosen */
-static const Plan *plan_chosen(Ctx *c, const Tuning *u) {
-  Options plain = *u->plain;
+static const Plan *plan_chosen(Ctx *c, Tuning *u) {
   const char *path = arena_printf(&c->model, "%s/chosen.tgc-lock", u->t.lab.scratch);
-  const bool quiet = c->quiet;
   Lock l = u->chosen;
   lock_write(c, &l, path);
-  plain.schedule = path;
-  c->quiet = true;
-  const Plan *p = plan_of(&plain, load_graph(c, &plain, NULL), u->races.target, NULL);
-  c->quiet = quiet;
-  return p;
+  return plan_quietly(c, &u->races, path, NULL);
 }
 
 static void find_goals(Ctx *c, Tuning *u, bool whole) {

@@ -210,6 +210,7 @@ TUNABLE(double, tune_final_share, 0.08, 0, 1, "share of the time of tune", "run 
 TUNABLE(double, tune_final_seconds, 6, 0.01, 1000, "seconds", "most run time of that comparison; the smaller one of the two limits counts")
 TUNABLE(double, tune_final_build, 0.05, 0, 1, "share of the time of tune", "most time for whole builds of these two bundles; if it may be exceeded, their kernels are compiled apart, and once")
 TUNABLE(double, tune_final_end, 1, 0.5, 10, "share of the untuned time", "upper end of the confidence interval of the time in that comparison; above it, nothing is kept")
+TUNABLE(double, tune_final_trust, 0.005, 0, 1, "share of the time", "by so much, comparisons of kernels may be wrong about the whole bundle; a smaller gain must show in whole runs")
 TUNABLE(double, tune_late, 0.05, 0, 10, "share of the time of tune", "an undecided last comparison goes on until so long after the end")
 TUNABLE(double, tune_choice_share, 0.3, 0, 1, "share of the time of tune", "most time for decisions of passes that are tried in the whole model")
 TUNABLE(double, tune_choice_runs, 0.8, 0, 1, "share of the run time of a comparison", "run time of each side of a comparison of decisions; it is shorter because there are many decisions")

@@ -40,3 +40,24 @@ Paired paired_trimmed(const double *log_ratio, size_t n) {
   const double mean = sum / (double)left, off = quantile_of(left - 1) * sqrt(squares / (double)(left * (left - 1)));
   return (Paired){ exp(mean), exp(mean - off), exp(mean + off), n };
 }
+
+/* Half of the interval, in logarithms */
+static double width(Paired x) { return x.n && x.low > 0 ? log(x.high / x.low) / 2 : INFINITY; }
+
+static Paired about(double log_ratio, double off, size_t n) {
+  return (Paired){ exp(log_ratio), exp(log_ratio - off), exp(log_ratio + off), n };
+}
+
+Paired paired_pooled(Paired x, Paired y) {
+  const double a = width(x), b = width(y);
+  if (!isfinite(a) || !(b > 0)) return y;
+  if (!isfinite(b) || !(a > 0)) return x;
+  const double wx = 1 / (a * a), wy = 1 / (b * b);
+  return about((wx * log(x.ratio) + wy * log(y.ratio)) / (wx + wy), 1 / sqrt(wx + wy), y.n);
+}
+
+Paired paired_product(Paired x, Paired y) {
+  return about(log(x.ratio * y.ratio), hypot(width(x), width(y)), x.n < y.n ? x.n : y.n);
+}
+
+Paired paired_widened(Paired x, double by) { return about(log(x.ratio), hypot(width(x), log(1 + by)), x.n); }

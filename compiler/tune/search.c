@@ -46,12 +46,6 @@ static void take_best(Goal *g, const char *opts, double warm, double cold) {
   g->best_us = (warm + cold) / 2;
 }
 
-static Goal *goal_of(const Tuner *t, const char *key) {
-  for (size_t i = 0; i < t->goals.n; i++)
-    if (!strcmp(t->goals.p[i].key, key)) return &t->goals.p[i];
-  return NULL;
-}
-
 static Goal *add_goal(Tuner *t, Ref nest, const char *key) {
   IR *ir = t->lab.ir;
   Goal *known = goal_of(t, key), g = { .nest = nest };

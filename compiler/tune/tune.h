@@ -90,6 +90,11 @@ Paired paired_of(const double *log_ratio, size_t n); /* log_ratio: the natural l
 /* As paired_of, but one disturbed process has little influence on the result. If n is 6 to 256, leaves out the k pairs with the
  * least ratios and the k pairs with the greatest ratios. k is n / 8, but at least 1 */
 Paired paired_trimmed(const double *log_ratio, size_t n);
+/* Returns the mean of two independent estimates of one ratio. Each counts by the inverse of its variance. n is that of y. */
+Paired paired_pooled(Paired x, Paired y);
+/* Returns the estimate of the product of two ratios that were measured independently. n is the lesser one. */
+Paired paired_product(Paired x, Paired y);
+Paired paired_widened(Paired x, double by);          /* returns x; its interval allows for an error of this share of the ratio */
 
 /* ---- store_machine.c: facts of CPUs in the store ---- */
 /* path: the store's file; NULL: there is no file. cpu: a CPU, named as by cpu_identity. text: facts about this CPU, as
@@ -423,6 +428,7 @@ typedef struct Goal {       /* the search for the schedule of one nest */
 
 /* ---- tuned_goal.c: cache states and stored trials of goals, also for ranges of sizes. The store keeps each time of Trial.at as
  * a trial of its own. The text of the place of such a trial includes the sizes of the timed run ---- */
+Goal *goal_of(const Tuner *t, const char *key);      /* returns the goal of the nest with this key; NULL if there is none */
 void goals_see_states(Tuner *t, const Plan *p);      /* sets Goal.state and Goal.state_in of all goals; p: the plan from which
                                                         tune_goals makes the goals */
 void goal_read_trials(Tuner *t, Goal *g);            /* appends the trials that the store has under g->place to g->trials */

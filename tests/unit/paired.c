@@ -63,10 +63,37 @@ static void nine_of_ten_intervals_have_the_mean(void **state) {
   }
 }
 
+/* Two estimates of one ratio: the more exact one counts more, and both are surer than each. */
+static void estimates_are_pooled_by_precision(void **state) {
+  const Paired sure = { 0.97, 0.97 / 1.002, 0.97 * 1.002, 8 }, vague = { 1, 1 / 1.02, 1.02, 20 }, none = { 1, 0, INFINITY, 0 };
+  const Paired both = paired_pooled(sure, vague);
+  (void)state;
+  assert_true(both.ratio > 0.97 && both.ratio < 0.9705);
+  assert_true(log(both.high / both.low) < log(sure.high / sure.low));
+  assert_int_equal(both.n, 20);
+  is_near(paired_pooled(none, vague).high, 1.02);
+  is_near(paired_pooled(sure, none).ratio, 0.97);
+  is_near(paired_pooled((Paired){ 0 }, vague).low, vague.low);
+}
+
+static void a_product_of_ratios_is_less_sure(void **state) {
+  const Paired x = { 0.97, 0.97 / 1.03, 0.97 * 1.03, 8 }, same = { 1, 1, 1, SIZE_MAX };
+  const Paired both = paired_product(x, (Paired){ 0.9, 0.9 / 1.04, 0.9 * 1.04, 4 });
+  (void)state;
+  is_near(both.ratio, 0.873);
+  is_near(log(both.high / both.ratio), hypot(log(1.03), log(1.04)));
+  assert_int_equal(both.n, 4);
+  is_near(paired_product(same, x).high, x.high);
+  is_near(log(paired_widened(same, 0.005).high), log(1.005));
+  assert_true(isinf(paired_product(x, (Paired){ 1, 0, INFINITY, 0 }).high));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(has_the_values_of_the_formula),
     cmocka_unit_test(an_outlier_decides_nothing),
+    cmocka_unit_test(estimates_are_pooled_by_precision),
+    cmocka_unit_test(a_product_of_ratios_is_less_sure),
     cmocka_unit_test(one_pair_decides_nothing),
     cmocka_unit_test(nine_of_ten_intervals_have_the_mean),
   };
