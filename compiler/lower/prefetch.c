@@ -8,7 +8,7 @@
  *
  * A product of few rows reads each panel with one tile only, and low tiles of rows (opt/sized.c) often do. The instructions of
  * several rows fill the CPU's window of instructions, so few loads are under way at a time. Such a tile requests what it reads
- * soon, or half of the next panel behind a whole tile. With four rows, two layers of BERT took 1.5 ms in place of 1.8 in a bundle
+ * soon. With four rows, two layers of BERT took 1.5 ms in place of 1.8 in a bundle
  * for a range of sizes. With eight rows they took 1.3 ms in place of 1.9 in a bundle for this size (Zen 5).
  *
  * In a bundle for one size, a tile of one or two rows has more vectors in each row. Its loads are under way early enough. In a
@@ -105,25 +105,40 @@ static Ref times(IR *ir, Ref a, Ref b) {
   return node_make(ir, OP_MUL, DT_I64, 1, 2, (Ref[]){ a, b }, 0, NULL, 0, NULL);
 }
 
-/* How many tiles read a panel depends on the run: whole ones, then low ones. All of them request equal shares. Their requests run
- * through memory evenly, and so far ahead that the last term of the first tile is there in time. One tile alone requests what
- * it reads soon. false: the number does not depend on the run */
-static bool ask_in_run(IR *ir, Ref buffer, const Panel *p, int bytes, Refs *parts) {
+/* 1 if the run has so few rows that reading the weights takes longer than multiplying by them, else 0. each: rows that each of the
+ * values has which `tiles` counts */
+static Ref few_rows(IR *ir, const Target *t, const tgcrt_size *tiles, int64_t each) {
+  const int64_t least = (int64_t)tunable(ir->ctx, prefetch_even) * t->vector_bytes / LINE_BYTES;
+  const Extent enough = { .of = tiles->of, .times = tiles->times * each, .plus = 1 - least, .over = 1, .most = 1 };
+  return ix_sub(ir, ix_const(ir, 1), size_value(ir, size_number(ir, size_all(1, extent_make(ir, enough)))));
+}
+
+/* The size that is rule `rule` for these tiles */
+static Ref of_tiles(IR *ir, tgcrt_size tiles, int64_t height, tgcrt_size_rule rule) {
+  tiles.height = (int32_t)height;
+  tiles.rule = rule;
+  return size_value(ir, size_number(ir, tiles));
+}
+
+/* How many tiles read a panel depends on the run: whole ones, then low ones. With many rows, all of them request equal shares, so
+ * that requests run through memory evenly. They are so far ahead that the first tile finds all of its panel. With few rows, the
+ * first tile requests what it reads soon. The other ones request a small part of the next panel. More requests would take the
+ * place of loads that the cache's prefetcher starts. rows: those of a tile. false: the number of tiles does not depend on the
+ * run */
+static bool ask_in_run(IR *ir, const Target *t, Ref buffer, const Panel *p, int bytes, int rows, Refs *parts) {
   if (!p->ends) return false;
-  tgcrt_size tiles = ir->sizes.p[range_limit(node(ir, p->ends)) - 1];
-  const bool low = tiles.rule == TGCRT_SIZE_HIGH;
-  if (!low && tiles.rule != TGCRT_SIZE_TILES && tiles.rule != TGCRT_SIZE_ALL) return false;
-  const int64_t step = (p->step + p->others - 1) / p->others;
-  const Ref count = size_value(ir, (int)range_limit(node(ir, p->ends)) - 1);
-  Ref walk = ix_add(ir, p->ends, times(ir, p->other, count)); /* of all tiles that read the panel */
-  if (low) {
-    tiles.height = 1;
-    tiles.rule = TGCRT_SIZE_TILES;
-    walk = ix_add(ir, walk, ix_mul(ir, size_value(ir, size_number(ir, tiles)), p->others));
-  }
-  const tgcrt_size share = { tiles.times, tiles.tile, (int)step, TGCRT_SIZE_SHARE, tiles.of };
-  const Ref each = size_value(ir, size_number(ir, share));
-  const Ref number = ix_add(ir, ix_mul(ir, ix_sub(ir, walk, ix_const(ir, 1)), p->elems / p->step), p->term);
+  const tgcrt_size tiles = ir->sizes.p[range_limit(node(ir, p->ends)) - 1];
+  const bool low = tiles.rule == TGCRT_SIZE_HIGH, all = tiles.rule == TGCRT_SIZE_ALL;
+  if (!low && !all && tiles.rule != TGCRT_SIZE_TILES) return false;
+  const int64_t step = (p->step + p->others - 1) / p->others, part = step / tunable(ir->ctx, prefetch_part);
+  const Ref one = ix_const(ir, 1), count = size_value(ir, (int)range_limit(node(ir, p->ends)) - 1);
+  Ref walk = ix_add(ir, p->ends, times(ir, p->other, count)); /* number of the tile among those that read the panel */
+  if (low) walk = ix_add(ir, walk, ix_mul(ir, of_tiles(ir, tiles, 1, TGCRT_SIZE_TILES), p->others));
+  const Ref few = few_rows(ir, t, &tiles, p->others * (all ? rows : 1)), share = of_tiles(ir, tiles, step, TGCRT_SIZE_SHARE);
+  const Ref first = node_make(ir, OP_MAX, DT_I64, 1, 2, (Ref[]){ ix_sub(ir, one, walk), ix_const(ir, 0) }, 0, NULL, 0, NULL);
+  const Ref then = ix_add(ir, ix_sub(ir, ix_const(ir, part), share), ix_mul(ir, first, step - part));
+  const Ref each = ix_add(ir, share, times(ir, few, then)); /* of a term */
+  const Ref number = ix_add(ir, ix_mul(ir, ix_sub(ir, walk, one), p->elems / p->step), p->term);
   const Ref begin = ix_add(ir, p->first, ix_const(ir, p->elems + ahead(ir, bytes)));
   ask_lines(ir, buffer, ix_add(ir, begin, times(ir, number, each)), step, bytes, 1, parts);
   return true;
@@ -185,10 +200,11 @@ static void ask_for_weights(IR *ir, const Nest *n, const Refs *all, Ref sum, con
     if (!panel && !(low_tiles && open_terms(ir, sum, index, &p, &rest))) continue;
     if (p.once && !tunable(ir->ctx, prefetch_alone)) continue;
     const bool low = low_tiles || p.once;
-    const int rows = low_tiles ? tunable(ir->ctx, sized_prefetch_rows) : tunable(ir->ctx, prefetch_rows);
-    if (low && rows_of_load(ir, all, body.p[i]) < rows) continue;
+    const int least = low_tiles ? tunable(ir->ctx, sized_prefetch_rows) : tunable(ir->ctx, prefetch_rows);
+    const int rows = rows_of_load(ir, all, body.p[i]);
+    if (low && rows < least) continue;
     if (!is_wanted(ir->ctx, t, b->elems * bytes, p.step * bytes, given, made)) continue;
-    if (panel && ask_in_run(ir, buffer, &p, bytes, parts)) continue;
+    if (panel && ask_in_run(ir, t, buffer, &p, bytes, rows, parts)) continue;
     if (low) ask_ahead(ir, buffer, &p, bytes, parts);
     else ask(ir, buffer, &p, bytes, parts);
   }
