@@ -105,8 +105,8 @@ static Ref times(IR *ir, Ref a, Ref b) {
   return node_make(ir, OP_MUL, DT_I64, 1, 2, (Ref[]){ a, b }, 0, NULL, 0, NULL);
 }
 
-/* 1 if the run has so few rows that reading the weights takes longer than multiplying by them, else 0. each: rows that each of the
- * values has which `tiles` counts */
+/* 1 if the run has so few rows that reading the weights takes longer than multiplying by them, else 0. each: rows for each value
+ * that `tiles` counts */
 static Ref few_rows(IR *ir, const Target *t, const tgcrt_size *tiles, int64_t each) {
   const int64_t least = (int64_t)tunable(ir->ctx, prefetch_even) * t->vector_bytes / LINE_BYTES;
   const Extent enough = { .of = tiles->of, .times = tiles->times * each, .plus = 1 - least, .over = 1, .most = 1 };
