@@ -137,7 +137,7 @@ static bool ask_in_run(IR *ir, const Target *t, Ref buffer, const Panel *p, int 
   const Ref few = few_rows(ir, t, &tiles, p->others * (all ? rows : 1)), share = of_tiles(ir, tiles, step, TGCRT_SIZE_SHARE);
   const Ref first = node_make(ir, OP_MAX, DT_I64, 1, 2, (Ref[]){ ix_sub(ir, one, walk), ix_const(ir, 0) }, 0, NULL, 0, NULL);
   const Ref then = ix_add(ir, ix_sub(ir, ix_const(ir, part), share), ix_mul(ir, first, step - part));
-  const Ref each = ix_add(ir, share, times(ir, few, then)); /* of a term */
+  const Ref each = ix_add(ir, share, times(ir, few, then)); /* elements for each term */
   const Ref number = ix_add(ir, ix_mul(ir, ix_sub(ir, walk, one), p->elems / p->step), p->term);
   const Ref begin = ix_add(ir, p->first, ix_const(ir, p->elems + ahead(ir, bytes)));
   ask_lines(ir, buffer, ix_add(ir, begin, times(ir, number, each)), step, bytes, 1, parts);
