@@ -27,8 +27,7 @@ typedef enum tgcrt_size_rule {
   TGCRT_SIZE_BEGIN, /* all / tile * tile */
   TGCRT_SIZE_PARTS, /* all % tile / height */
   TGCRT_SIZE_COVER, /* all % tile / height, rounded up */
-  TGCRT_SIZE_SHARE, /* height / full tiles, rounded up; 0 if there are none */
-  TGCRT_SIZE_ALONE, /* 1 if there is one full tile, else 0 */
+  TGCRT_SIZE_SHARE, /* height / (full tiles + lower tiles), rounded up; 0 if there are none */
   TGCRT_SIZE_LEFT,  /* 1 if all % tile is `height`, else 0 */
   TGCRT_SIZE_RULES
 } tgcrt_size_rule;
@@ -57,6 +56,7 @@ static inline int64_t tgcrt_size_of(const tgcrt_size *s, int64_t n) {
   const int whole = height[0] == s->tile; /* the first of height[] is a full tile; the second never is */
   const int64_t full = before + whole;
   const int64_t lower = (height[0] == s->height) + (height[1] == s->height);
+  const int64_t some = (!whole && height[0]) + (height[1] > 0);
   const int64_t high = (!whole && height[0] >= s->height) + (height[1] >= s->height);
   switch (s->rule) {
   case TGCRT_SIZE_TILES: return full;
@@ -70,8 +70,7 @@ static inline int64_t tgcrt_size_of(const tgcrt_size *s, int64_t n) {
   case TGCRT_SIZE_BEGIN: return tiles * s->tile;
   case TGCRT_SIZE_PARTS: return left / s->height;
   case TGCRT_SIZE_COVER: return (left + s->height - 1) / s->height;
-  case TGCRT_SIZE_SHARE: return full ? (s->height + full - 1) / full : 0;
-  case TGCRT_SIZE_ALONE: return full == 1;
+  case TGCRT_SIZE_SHARE: return full + some ? (s->height + full + some - 1) / (full + some) : 0;
   case TGCRT_SIZE_LEFT: return left == s->height;
   default: return all;
   }

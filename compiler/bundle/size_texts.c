@@ -95,8 +95,7 @@ const char *size_appended(const Rendering *r) {
 
 const char *size_rows(const Rendering *r) {
   static const char *const rule[TGCRT_SIZE_RULES] = { "ALL",   "TILES", "LOWER", "ANY",   "START", "HIGH",  "SOME",
-                                                      "FIRST", "WHOLE", "BEGIN", "PARTS", "COVER", "SHARE", "ALONE",
-                                                      "LEFT" };
+                                                      "FIRST", "WHOLE", "BEGIN", "PARTS", "COVER", "SHARE", "LEFT" };
   const IR *ir = r->p->ir;
   Sb s = { 0 };
   int count;

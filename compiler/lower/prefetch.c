@@ -8,7 +8,7 @@
  *
  * A product of few rows reads each panel with one tile only, and low tiles of rows (opt/sized.c) often do. The instructions of
  * several rows fill the CPU's window of instructions, so few loads are under way at a time. Such a tile requests what it reads
- * soon, or half of the next panel behind a whole tile. With four rows, two layers of BERT took 1.5 ms in place of 1.8 in a bundle
+ * soon. With four rows, two layers of BERT took 1.5 ms in place of 1.8 in a bundle
  * for a range of sizes. With eight rows they took 1.3 ms in place of 1.9 in a bundle for this size (Zen 5).
  *
  * In a bundle for one size, a tile of one or two rows has more vectors in each row. Its loads are under way early enough. In a
@@ -30,6 +30,8 @@ typedef struct Panel {
   int64_t walks;               /* tiles that read one panel, then the next */
   bool once;                   /* a run reads it with one tile only */
   Ref ends;                    /* the range that counts them ends at a size of the run; 0: there is none */
+  Ref other;                   /* number of the turn along the other ranges, in each of which all these tiles read the panel */
+  int64_t others;              /* how many turns there are */
 } Panel;
 
 /* Describes the terms of a load in a reduction. *left: the index without them. False: they are no panel. */
@@ -37,7 +39,7 @@ static bool open_terms(IR *ir, Ref sum, Ref index, Panel *p, Ref *left) {
   const Node *red = node(ir, sum);
   Ref rest = index;
   int64_t coef = 0;
-  *p = (Panel){ .term = ix_const(ir, 0), .walk = ix_const(ir, 0), .walks = 1 };
+  *p = (Panel){ .term = ix_const(ir, 0), .walk = ix_const(ir, 0), .walks = 1, .other = ix_const(ir, 0), .others = 1 };
   for (int k = red->nsrc - 1; k > 0; k--) {
     if (!ix_split(ir, rest, red->src[k], &coef, &rest) || coef <= 0 || (p->step && coef != p->elems)) return false;
     if (!p->step) p->step = coef;
@@ -51,21 +53,35 @@ static bool open_terms(IR *ir, Ref sum, Ref index, Panel *p, Ref *left) {
   return true;
 }
 
+/* The range counts tiles that read the panel: it is around the reduction, and inside of the loop over panels. */
+static void add_walks(IR *ir, Ref r, bool *several, Panel *p) {
+  const int64_t limit = range_limit(node(ir, r)), extent = range_extent(node(ir, r));
+  p->walk = ix_add(ir, p->walk, ix_mul(ir, r, p->walks));
+  p->walks *= extent;
+  if (!ir->symbols.n || (limit && ir->sizes.p[limit - 1].rule == TGCRT_SIZE_SOME)) return;
+  *several |= limit && (p->ends || p->others > 1);
+  if (limit && !p->ends) {
+    p->ends = r;
+  } else {
+    p->other = ix_add(ir, p->other, ix_mul(ir, r, p->others));
+    p->others *= extent;
+  }
+}
+
 /* Describes the panel of a load in a reduction of nest n. False: it is no panel. Innermost loops that the reduction does not
  * depend on do not count: they are not around it. */
 static bool open_panel(IR *ir, const Nest *n, Ref sum, Ref index, Panel *p) {
   int inner = n->n - 1, k;
   int64_t coef = 0;
   Ref rest;
+  bool several = false;
   if (!open_terms(ir, sum, index, p, &rest)) return false;
   while (inner >= 0 && !ix_uses(ir, sum, n->ranges[inner])) inner--;
   for (k = inner; k >= 0 && !coef; k--) {
     if (!ix_split(ir, rest, n->ranges[k], &coef, &rest)) return false;
-    if (coef) continue;
-    if (range_limit(node(ir, n->ranges[k]))) p->ends = p->walks == 1 ? n->ranges[k] : 0;
-    p->walk = ix_add(ir, p->walk, ix_mul(ir, n->ranges[k], p->walks));
-    p->walks *= range_extent(node(ir, n->ranges[k]));
+    if (!coef) add_walks(ir, n->ranges[k], &several, p);
   }
+  if (several) p->ends = 0;
   p->once = p->walks == 1;
   for (; k >= 0; k--) p->once &= range_extent(node(ir, n->ranges[k])) == 1 || ix_uses(ir, rest, n->ranges[k]);
   return coef == p->elems && (p->once || p->walks > 1);
@@ -82,13 +98,6 @@ static void ask_lines(IR *ir, Ref buffer, Ref at, int64_t elems, int bytes, int6
 /* The elements between what a low tile reads and what it requests */
 static int64_t ahead(const IR *ir, int bytes) { return tunable(ir->ctx, prefetch_ahead) / bytes; }
 
-/* 1 if the run has one whole tile of the size's values, else 0 */
-static Ref alone(IR *ir, tgcrt_size tiles) {
-  tiles.height = 1;
-  tiles.rule = TGCRT_SIZE_ALONE;
-  return size_value(ir, size_number(ir, tiles));
-}
-
 /* A product of indices, of which one may depend on the run */
 static Ref times(IR *ir, Ref a, Ref b) {
   int64_t number;
@@ -96,36 +105,49 @@ static Ref times(IR *ir, Ref a, Ref b) {
   return node_make(ir, OP_MUL, DT_I64, 1, 2, (Ref[]){ a, b }, 0, NULL, 0, NULL);
 }
 
-/* How many tiles read a panel depends on the run, and so does the share of a tile. One whole tile requests what it reads soon, as
- * low tiles do. false: the number does not depend on the run */
-static bool ask_in_run(IR *ir, Ref buffer, const Panel *p, int bytes, Refs *parts) {
+/* 1 if the run has so few rows that reading the weights takes longer than multiplying by them, else 0. each: rows for each value
+ * that `tiles` counts */
+static Ref few_rows(IR *ir, const Target *t, const tgcrt_size *tiles, int64_t each) {
+  const int64_t least = (int64_t)tunable(ir->ctx, prefetch_even) * t->vector_bytes / LINE_BYTES;
+  const Extent enough = { .of = tiles->of, .times = tiles->times * each, .plus = 1 - least, .over = 1, .most = 1 };
+  return ix_sub(ir, ix_const(ir, 1), size_value(ir, size_number(ir, size_all(1, extent_make(ir, enough)))));
+}
+
+/* The size that is rule `rule` for these tiles */
+static Ref of_tiles(IR *ir, tgcrt_size tiles, int64_t height, tgcrt_size_rule rule) {
+  tiles.height = (int32_t)height;
+  tiles.rule = rule;
+  return size_value(ir, size_number(ir, tiles));
+}
+
+/* How many tiles read a panel depends on the run: whole ones, then low ones. With many rows, all of them request equal shares, so
+ * that requests run through memory evenly. They are so far ahead that the first tile finds all of its panel. With few rows, the
+ * first tile requests what it reads soon. The other ones request a small part of the next panel. More requests would take the
+ * place of loads that the cache's prefetcher starts. rows: those of a tile. false: the number of tiles does not depend on the
+ * run */
+static bool ask_in_run(IR *ir, const Target *t, Ref buffer, const Panel *p, int bytes, int rows, Refs *parts) {
   if (!p->ends) return false;
   const tgcrt_size tiles = ir->sizes.p[range_limit(node(ir, p->ends)) - 1];
-  const int64_t others = p->walks / range_extent(node(ir, p->ends)), step = (p->step + others - 1) / others;
-  if (tiles.rule != TGCRT_SIZE_TILES && tiles.rule != TGCRT_SIZE_ALL) return false;
-  const tgcrt_size share = { tiles.times, tiles.tile, (int)step, TGCRT_SIZE_SHARE, tiles.of };
-  const Ref each = size_value(ir, size_number(ir, share)), sooner = ix_mul(ir, alone(ir, tiles), ahead(ir, bytes) - p->elems);
-  const Ref begin = ix_add(ir, ix_add(ir, p->first, ix_const(ir, p->elems)), sooner);
-  const Ref number = ix_add(ir, ix_mul(ir, p->walk, p->elems / p->step), p->term);
+  const bool low = tiles.rule == TGCRT_SIZE_HIGH, all = tiles.rule == TGCRT_SIZE_ALL;
+  if (!low && !all && tiles.rule != TGCRT_SIZE_TILES) return false;
+  const int64_t step = (p->step + p->others - 1) / p->others, part = step / tunable(ir->ctx, prefetch_part);
+  const Ref one = ix_const(ir, 1), count = size_value(ir, (int)range_limit(node(ir, p->ends)) - 1);
+  Ref walk = ix_add(ir, p->ends, times(ir, p->other, count)); /* number of the tile among those that read the panel */
+  if (low) walk = ix_add(ir, walk, ix_mul(ir, of_tiles(ir, tiles, 1, TGCRT_SIZE_TILES), p->others));
+  const Ref few = few_rows(ir, t, &tiles, p->others * (all ? rows : 1)), share = of_tiles(ir, tiles, step, TGCRT_SIZE_SHARE);
+  const Ref first = node_make(ir, OP_MAX, DT_I64, 1, 2, (Ref[]){ ix_sub(ir, one, walk), ix_const(ir, 0) }, 0, NULL, 0, NULL);
+  const Ref then = ix_add(ir, ix_sub(ir, ix_const(ir, part), share), ix_mul(ir, first, step - part));
+  const Ref each = ix_add(ir, share, times(ir, few, then)); /* elements for each term */
+  const Ref number = ix_add(ir, ix_mul(ir, ix_sub(ir, walk, one), p->elems / p->step), p->term);
+  const Ref begin = ix_add(ir, p->first, ix_const(ir, p->elems + ahead(ir, bytes)));
   ask_lines(ir, buffer, ix_add(ir, begin, times(ir, number, each)), step, bytes, 1, parts);
   return true;
 }
 
-/* 1 if one whole tile comes before the low tiles of the nest, else 0 */
-static Ref behind_one(IR *ir, const Nest *n) {
-  for (int k = 0; k < n->n; k++) {
-    const Node *r = node(ir, n->ranges[k]);
-    const tgcrt_size *s = range_limit(r) && range_extent(r) == 1 ? &ir->sizes.p[range_limit(r) - 1] : NULL;
-    if (s && s->rule == TGCRT_SIZE_SOME) return alone(ir, *s);
-  }
-  return ix_const(ir, 0);
-}
-
-/* A low tile requests what it reads soon. If one whole tile has requested that, the low tile requests half of the next panel. */
-static void ask_ahead(IR *ir, const Nest *n, Ref buffer, const Panel *p, int bytes, Refs *parts) {
-  const Ref one = behind_one(ir, n), each = ix_add(ir, ix_const(ir, p->step), ix_mul(ir, one, -(p->step / 2)));
-  const Ref later = ix_mul(ir, one, p->elems - ahead(ir, bytes)), begin = ix_add(ir, p->first, ix_const(ir, ahead(ir, bytes)));
-  ask_lines(ir, buffer, ix_add(ir, ix_add(ir, begin, later), times(ir, p->term, each)), p->step, bytes, 1, parts);
+/* A low tile requests what it reads soon. */
+static void ask_ahead(IR *ir, Ref buffer, const Panel *p, int bytes, Refs *parts) {
+  const Ref begin = ix_add(ir, p->first, ix_const(ir, ahead(ir, bytes)));
+  ask_lines(ir, buffer, ix_add(ir, begin, ix_mul(ir, p->term, p->step)), p->step, bytes, 1, parts);
 }
 
 /* Sums of the nest that use the load: rows of a tile */
@@ -143,7 +165,6 @@ static int rows_of_load(IR *ir, const Refs *all, Ref load) {
 static void ask(IR *ir, Ref buffer, const Panel *p, int bytes, Refs *parts) {
   const int64_t share = (p->elems + p->walks - 1) / p->walks, each = (p->step + p->walks - 1) / p->walks,
                 near = each * bytes <= LINE_BYTES;
-  if (ask_in_run(ir, buffer, p, bytes, parts)) return;
   Ref at = ix_add(ir, ix_add(ir, p->first, ix_const(ir, p->elems)),
                   ix_add(ir, ix_mul(ir, p->walk, share), ix_mul(ir, p->term, each)));
   ask_lines(ir, buffer, at, each, bytes, near, parts);
@@ -175,13 +196,16 @@ static void ask_for_weights(IR *ir, const Nest *n, const Refs *all, Ref sum, con
     for (size_t k = 0; k < parts->n; k++)
       asked |= node(ir, parts->p[k])->op == OP_PREFETCH && prefetch_buffer(node(ir, parts->p[k])) == buffer;
     if (asked || b->kind != BUF_WEIGHT) continue;
-    if (!(low_tiles ? open_terms(ir, sum, index, &p, &rest) : open_panel(ir, n, sum, index, &p))) continue;
+    const bool panel = open_panel(ir, n, sum, index, &p);
+    if (!panel && !(low_tiles && open_terms(ir, sum, index, &p, &rest))) continue;
     if (p.once && !tunable(ir->ctx, prefetch_alone)) continue;
     const bool low = low_tiles || p.once;
-    const int rows = low_tiles ? tunable(ir->ctx, sized_prefetch_rows) : tunable(ir->ctx, prefetch_rows);
-    if (low && rows_of_load(ir, all, body.p[i]) < rows) continue;
+    const int least = low_tiles ? tunable(ir->ctx, sized_prefetch_rows) : tunable(ir->ctx, prefetch_rows);
+    const int rows = rows_of_load(ir, all, body.p[i]);
+    if (low && rows < least) continue;
     if (!is_wanted(ir->ctx, t, b->elems * bytes, p.step * bytes, given, made)) continue;
-    if (low) ask_ahead(ir, n, buffer, &p, bytes, parts);
+    if (panel && ask_in_run(ir, t, buffer, &p, bytes, rows, parts)) continue;
+    if (low) ask_ahead(ir, buffer, &p, bytes, parts);
     else ask(ir, buffer, &p, bytes, parts);
   }
   VEC_FREE(&body);
