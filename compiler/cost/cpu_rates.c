@@ -45,7 +45,8 @@ static void put_first_level(Rates *r, const CpuFacts *f, const Target *widest) {
   put(r, R_ROW_STORE, fmax(1, loads / fmax(0.5, f->at[FACT_L1_WRITE] / bytes)));
 }
 
-static void put_memory(Rates *r, const CpuFacts *f, const Target *t) {
+/* Memory facts are rates of loads alone. The loads of a product alternate with its arithmetic. streamed: the share that is left */
+static void put_memory(Rates *r, const CpuFacts *f, const Target *t, double streamed) {
   const double vector = fmax(4, t->vector_bytes);
   const double l2 = f->at[FACT_L2_READ], l2_both = both(l2, f->at[FACT_L2_WRITE]);
   const bool third = f->at[FACT_L3] > 0; /* else memory lies behind the second level */
@@ -57,6 +58,7 @@ static void put_memory(Rates *r, const CpuFacts *f, const Target *t) {
   r->at[R_FAR_BYTES][BY_TILE] = l3;
   r->at[R_FAR_BYTES][BY_SPLIT] = memory;
   put(r, R_MEMORY_BYTES, fmin(memory, f->at[FACT_ALL_READ]));
+  r->at[R_MEMORY_BYTES][BY_WINOGRAD] *= streamed;
   put(r, R_L2_VECTOR, vector / l2);
   put(r, R_FAR_VECTOR, vector / l3);
   put(r, R_BARRIER, 1000 * f->at[FACT_CLOCK] * f->at[FACT_BARRIER]);
@@ -76,7 +78,7 @@ const Target *target_for_cpu(Arena *a, const Target *t, const CpuFacts *f, const
   CHECK(widest != NULL);
   put_arithmetic(r, f, t, widest);
   put_first_level(r, f, widest);
-  put_memory(r, f, t);
+  put_memory(r, f, t, set->at[R_STREAMED][BY_WINOGRAD]);
   put_requested(r, set);
   Target *to = target_with_facts(a, t, f);
   to->rates = r;
