@@ -399,7 +399,7 @@ static void multiplications_of(const Plan *p, double n[2]) {
   for (int i = 0; i < 2; i++) n[i] = plan_multiplications(p, run[i]);
 }
 
-typedef struct Inspected {   /* what the report tells of a plan */
+typedef struct Inspected {   /* the contents of the report */
   const Plan *p;
   Cost cost;
   double products[2];        /* multiplications at the least sizes and at the greatest */

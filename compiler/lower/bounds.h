@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* bounds.h: internal to the proof that accesses lie inside their buffers (bounds.c): an access as a list of items, their
- * intervals over a box (bounds_spans.c), and the clamping of accesses that are not proved (clamp.c). */
+/* bounds.h: internal to the proof that accesses lie inside their buffers (bounds.c). An access is a list of items.
+ * bounds_spans.c has their intervals over a box. clamp.c clamps accesses that are not proved. */
 #ifndef TGC_BOUNDS_H
 #define TGC_BOUNDS_H
 #include "../ir/span.h"

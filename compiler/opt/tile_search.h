@@ -17,8 +17,8 @@ typedef struct Finds {
 void tile_consider(const Model *m, Tile t, Finds *finds);
 /* Returns the number of terms of a step that unrolls the ranges `whole` of the reduction. */
 int tile_terms(const Model *m, uint32_t whole);
-/* Returns whether the ranges `whole` of the reduction may be unrolled in a tile with lanes along range v: they are short and
- * innermost, or copies share the vectors that are read along them. */
+/* Returns whether the ranges `whole` of the reduction may be unrolled in a tile with lanes along range v. Such ranges
+ * are short and innermost, or copies share the vectors that are read along them. */
 bool tile_unrolls(const Model *m, uint32_t whole, int v);
 uint32_t brief_ranges(const Model *m); /* returns a bit for each short range of the reduction */
 /* Considers all tiles with lanes along range v, in the widest vectors that fit it. */
