@@ -71,7 +71,7 @@ static Ref varying_pad(Sizing *z, Ref r, Ref *src) {
     if (pad_varies(z, r, a) && (front > PAD_MOST || of < 0 || (all < 0 && front != PAD_FIXED))) return 0;
     p.front[a] = (signed char)front;
     lo[a] = pad_lo(x, a), hi[a] = pad_hi(x, a);
-    if (of >= 0 && hi[a] && front == PAD_FIXED) value = graph_masked(ir, value, a, of, fill);
+    if (of >= 0 && (hi[a] || pad_varies(z, r, a)) && front == PAD_FIXED) value = graph_masked(ir, value, a, of, fill);
     if (front == PAD_FIXED) continue;
     value = centred(ir, value, a, x->dims[a], all, of, front, fill);
     lo[a] = hi[a] = 0;
@@ -194,32 +194,39 @@ static Ref count_of_one(const Sizing *z, const Samples *s) {
   return plus ? g_binary(ir, OP_ADD, size, c_int(ir, DT_I64, plus)) : size;
 }
 
-/* The bits of an element of a constant as samples, if all are whole numbers, or inverses of such */
-static bool samples_of_bits(const Sizing *z, DType d, bool inverse, const int64_t *bits, uint32_t known, Samples *s) {
+/* What an element of a constant may be of a number of entries: the number, its inverse, or half of it */
+typedef enum Share { WHOLE, INVERSE, HALF, SHARES } Share;
+
+static double share_of(Share share, double x) { return share == INVERSE ? 1 / x : share == HALF ? x / 2 : x; }
+static double number_of(Share share, double x) { return share == INVERSE ? 1 / x : share == HALF ? x * 2 : x; }
+
+/* The bits of an element of a constant as samples, if all are such shares of whole numbers */
+static bool samples_of_bits(const Sizing *z, DType d, Share share, const int64_t *bits, uint32_t known, Samples *s) {
   *s = (Samples){ .known = known };
   bool good = true;
   for (int p = -1; p < z->n && good; p++) {
     if (p >= 0 && !(known >> p & 1)) continue;
-    const double value = bits_to_double(d, bits[p + 1]), whole = nearbyint(inverse ? 1 / value : value);
-    good = fabs(whole) < 1e15 && double_to_bits(d, inverse ? 1 / whole : whole) == bits[p + 1];
+    const double whole = nearbyint(number_of(share, bits_to_double(d, bits[p + 1])));
+    good = fabs(whole) < 1e15 && double_to_bits(d, share_of(share, whole)) == bits[p + 1];
     if (good) *(p < 0 ? &s->most : &s->at[p]) = (int64_t)whole;
   }
   return good;
 }
 
-/* An element that is a number of entries or its inverse, such as the divisor of a mean. The proof tries all sizes. bits: its bits
- * at the greatest sizes, and at the probes in `known`. 0: the element is the same everywhere, or no formula fits */
+/* An element that is a share of a number of entries, such as the divisor of a mean, or h - 0.5. The proof tries all sizes. bits: its
+ * bits at the greatest sizes, and at the probes in `known`. 0: the element is the same everywhere, or no formula fits */
 static Ref sized_element(const Sizing *z, DType d, const int64_t *bits, uint32_t known) {
   IR *ir = z->ir;
   Samples s;
-  for (int inverse = 0; inverse < (dt_float(d) ? 2 : 1) && d != DT_BOOL; inverse++) {
-    if (!samples_of_bits(z, d, inverse, bits, known, &s)) continue;
+  for (Share share = WHOLE; share < (dt_float(d) ? SHARES : INVERSE) && d != DT_BOOL; share++) {
+    if (!samples_of_bits(z, d, share, bits, known, &s)) continue;
     const uint32_t symbols = samples_vary(z, &s);
     if (!symbols) return 0;
     const Ref count = symbols & (symbols - 1) ? count_of_several(z, &s, symbols) : count_of_one(z, &s);
     if (!count) continue;
     const Ref value = g_cast(ir, count, d);
-    return inverse ? g_unary(ir, OP_RECIP, value) : value;
+    if (share == HALF) return g_binary(ir, OP_MUL, value, c_float(ir, d, 0.5));
+    return share == INVERSE ? g_unary(ir, OP_RECIP, value) : value;
   }
   return 0;
 }
