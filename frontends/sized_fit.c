@@ -65,8 +65,8 @@ static bool samples_are(const Sizing *z, const Samples *s, int extent, int64_t t
  * their quotients apart. So a quotient by such a number is only rounded down, or only rounded up, but for a constant. */
 static const int64_t divisors[] = { 2, 3, 4, 5, 6, 7, 8, 16, 32, 64 };
 enum { DIVISORS = sizeof divisors / sizeof *divisors, NEAR = 8 };
-/* Divisors of quotients, the likelier ones first, since few probes fit many of them. 10, 20 and 100 are those of decimal fractions,
- * such as the 3 / 10 of ceil(0.3 * n). */
+/* Divisors of quotients, the likelier ones first, since few probes fit many of them. 10, 20 and 100 are those of decimal
+ * fractions, such as the 3 / 10 of ceil(0.3 * n). */
 static const int64_t parts[] = { 2, 3, 4, 5, 6, 10, 7, 8, 16, 32, 64, 20, 100 };
 enum { PARTS = sizeof parts / sizeof *parts };
 

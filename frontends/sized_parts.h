@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sized_parts.h: what the files sized*.c share, but for the proof. sized.c loads the model for several sizes, sized_fit.c finds
- * formulas for the extents that depend on sizes, and sized_nodes.c replaces nodes. For elements of constants, sized_numbers.c finds
- * the formulas and makes the nodes. For reshapes, sized_joined.c does. */
+ * formulas for the extents that depend on sizes, and sized_nodes.c replaces nodes. For elements of constants, sized_numbers.c
+ * finds the formulas and makes the nodes. For reshapes, sized_joined.c does. */
 #ifndef TGC_SIZED_PARTS_H
 #define TGC_SIZED_PARTS_H
 #include "../compiler/graph/graph.h"
