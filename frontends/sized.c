@@ -111,7 +111,7 @@ static void note_peers(Sizing *z, const Graph *h, int p) {
   while (todo.n) {
     const Ref s = todo.p[--todo.n], r = todo.p[--todo.n];
     const Node *x = node(g->ir, r), *y = node(h->ir, s);
-    const bool computed = !x->varies && x->nsrc && !op_is_movement((Op)x->op);
+    const bool computed = !x->varies && node(g->ir, view_base(g->ir, r))->nsrc;
     if (computed && z->peer[r][p] && refmap_get(&first, r) != s) z->mixed[r] = z->any_mixed = true;
     if (!z->peer[r][p] && may_be_whole(x, y)) {
       z->peer[r][p] = whole_part(z->ir, x, y);

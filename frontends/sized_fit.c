@@ -65,6 +65,10 @@ static bool samples_are(const Sizing *z, const Samples *s, int extent, int64_t t
  * their quotients apart. So a quotient by such a number is only rounded down, or only rounded up, but for a constant. */
 static const int64_t divisors[] = { 2, 3, 4, 5, 6, 7, 8, 16, 32, 64 };
 enum { DIVISORS = sizeof divisors / sizeof *divisors, NEAR = 8 };
+/* Divisors of quotients, the likelier ones first, since few probes fit many of them. 10, 20 and 100 are those of decimal
+ * fractions, such as the 3 / 10 of ceil(0.3 * n). */
+static const int64_t parts[] = { 2, 3, 4, 5, 6, 10, 7, 8, 16, 32, 64, 20, 100 };
+enum { PARTS = sizeof parts / sizeof *parts };
 
 static bool samples_are_quotient(const Sizing *z, const Samples *s, const Extent *f) {
   const int64_t most = greatest_extent(z->ir, f->of);
@@ -76,7 +80,8 @@ static bool samples_are_quotient(const Sizing *z, const Samples *s, const Extent
   return all;
 }
 
-/* Finds a quotient of an extent that gives the samples: (extent * times + plus) / over */
+/* Finds a quotient of an extent that gives the samples: (extent * times + plus) / over. Powers of two above NEAR are lengths of
+ * blocks, so there times is 1. */
 static int quotient_of(const Sizing *z, const Samples *s, int extent, int64_t over) {
   const int64_t most = extent_is_product(&z->ir->extents.p[extent]) ? 0 : greatest_extent(z->ir, extent);
   int64_t least = most, low = s->most;
@@ -85,7 +90,9 @@ static int quotient_of(const Sizing *z, const Samples *s, int extent, int64_t ov
     if ((s->known >> p & 1) && at < least) least = at, low = s->at[p];
   }
   if (least == most || extent_is_constant(z->ir, extent)) return -1;
-  const int64_t times = over > NEAR ? 1 : ((s->most - low) * over + (most - least) / 2) / (most - least);
+  const bool block = over > NEAR && !(over & (over - 1));
+  const int64_t times = block ? 1 : ((s->most - low) * over + (most - least) / 2) / (most - least);
+  if (i64_gcd(times, over) != 1) return -1; /* a smaller divisor does the same */
   for (int64_t i = 0; i < over && times > 0; i++) {
     const int64_t plus = s->most * over - times * most + i, rest = ((plus % over) + over) % over;
     const Extent f = { .of = extent, .times = times, .plus = plus, .over = over, .most = s->most };
@@ -97,8 +104,8 @@ static int quotient_of(const Sizing *z, const Samples *s, int extent, int64_t ov
 static int fit_quotient(const Sizing *z, const Samples *s) {
   const size_t n = z->ir->extents.n;
   int found = -1;
-  for (int d = 0; d < DIVISORS && found < 0; d++)
-    for (size_t e = 0; e < n && found < 0; e++) found = quotient_of(z, s, (int)e, divisors[d]);
+  for (int d = 0; d < PARTS && found < 0; d++)
+    for (size_t e = 0; e < n && found < 0; e++) found = quotient_of(z, s, (int)e, parts[d]);
   return found;
 }
 

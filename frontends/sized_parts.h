@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* sized_parts.h: what sized.c, sized_fit.c, sized_joined.c and sized_nodes.c share. sized.c loads the model for several sizes,
- * sized_fit.c finds formulas for the extents that depend on sizes, and sized_nodes.c replaces nodes. For reshapes, sized_joined.c
- * finds the formulas and replaces the nodes. */
+/* sized_parts.h: what the files sized*.c share, but for the proof. sized.c loads the model for several sizes, sized_fit.c finds
+ * formulas for the extents that depend on sizes, and sized_nodes.c replaces nodes. For elements of constants, sized_numbers.c
+ * finds the formulas and makes the nodes. For reshapes, sized_joined.c does. */
 #ifndef TGC_SIZED_PARTS_H
 #define TGC_SIZED_PARTS_H
 #include "../compiler/graph/graph.h"
@@ -105,6 +105,12 @@ Ref sized_reshape(Sizing *z, Ref r, Ref *src);
 /* Returns whether the model has a reshape that joins or splits axes so that the elements of a smaller run are not adjacent. If
  * Sizing.dense is true, such a reshape becomes a copy, whose elements are adjacent. Does not read Sizing.dense. */
 bool has_joined(const Sizing *z);
+
+/* ---- sized_numbers.c ---- */
+/* Returns a value that is an element of a constant at all sizes. The element is a share of a number of entries, such as the
+ * divisor of a mean, or h - 0.5. Returns 0 if the element is the same everywhere, or if no formula fits. d: its type. bits: its
+ * bits at the greatest sizes, and then at the probes in `known` */
+Ref sized_element(const Sizing *z, DType d, const int64_t *bits, uint32_t known);
 
 /* ---- sized_nodes.c ---- */
 /* Replaces nodes of the graph that would be wrong for smaller sizes. Size masks hide elements that a run does not have, and SIZEs

@@ -217,28 +217,29 @@ static bool rises(const IR *ir, int extent) {
   return yes;
 }
 
-/* The other part of the sum `sum`, if the symbol is one; -1: it is none */
-static int part_beside(const IR *ir, int sum, int symbol) {
-  int other = -1;
-  for (size_t i = (size_t)ir->symbols.n; i < ir->extents.n && other < 0 && sum >= ir->symbols.n; i++) {
+/* The part of the sum `sum` that follows from the symbol, and the other part; false: there is none */
+static bool parts_of_sum(const IR *ir, int sum, int symbol, int *own, int *other) {
+  for (size_t i = (size_t)ir->symbols.n; i < ir->extents.n && sum >= ir->symbols.n; i++) {
     const Extent *e = &ir->extents.p[i];
     if (e->by >= 0 || e->symbol != sum) continue;
-    if (e->of == symbol) other = extent_other(e);
-    if (extent_other(e) == symbol) other = e->of;
+    const bool first = ir->extents.p[e->of].symbol == symbol;
+    *own = first ? e->of : extent_other(e);
+    *other = first ? extent_other(e) : e->of;
+    return ir->extents.p[*own].symbol == symbol; /* the first row with two parts defines the sum */
   }
-  return other;
+  return false;
 }
 
-/* Compares an extent of a sum with one of a symbol that is a part of the sum. The other part has its least value, or if
+/* Compares an extent of a sum with one of a symbol that a part of the sum follows from. The other part has its least value, or if
  * `greatest` its greatest one: that is the worst case. */
 static bool at_most_beside(const IR *ir, int sum, int64_t of_sum, int part, int64_t of_part, bool greatest) {
   const Extent *x = &ir->extents.p[sum], *y = &ir->extents.p[part];
-  const Symbol *s = &ir->symbols.p[x->symbol], *one = &ir->symbols.p[y->symbol];
-  const int beside = part_beside(ir, x->symbol, y->symbol);
-  bool yes = beside >= 0 && rises(ir, sum);
+  const Symbol *s = &ir->symbols.p[x->symbol];
+  int own, beside;
+  bool yes = parts_of_sum(ir, x->symbol, y->symbol, &own, &beside) && rises(ir, sum);
   const int64_t more = !yes ? 0 : greatest ? extent_most(ir, beside) : extent_least(ir, beside);
-  for (int64_t i = 0; i < symbol_sizes(one) && yes; i++) {
-    const int64_t all = x->at[(one->low + i * one->step + more - s->low) / s->step] * of_sum, some = y->at[i] * of_part;
+  for (int64_t i = 0; i < runs(ir, part) && yes; i++) {
+    const int64_t all = x->at[(ir->extents.p[own].at[i] + more - s->low) / s->step] * of_sum, some = y->at[i] * of_part;
     yes = greatest ? all <= some : some <= all;
   }
   return yes;

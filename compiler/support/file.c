@@ -10,18 +10,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* The name of a file in a message, which may begin with it */
+static const char *named(Ctx *c, const char *path) {
+  return c->file && !strcmp(c->file, path) ? "" : arena_printf(&c->model, " '%s'", path);
+}
+
 Bytes file_read(Ctx *c, const char *path, size_t limit) {
   int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   struct stat st;
-  if (fd < 0) fail(c, EX_NOINPUT_, "cannot open '%s': %s", path, strerror(errno));
+  if (fd < 0) fail(c, EX_NOINPUT_, "cannot open%s: %s", named(c, path), strerror(errno));
   if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
     close(fd);
-    fail(c, EX_NOINPUT_, "'%s' is not a regular file", path);
+    fail(c, EX_NOINPUT_, "cannot read%s: it is not a regular file", named(c, path));
   }
   size_t n = (size_t)st.st_size;
   if (limit && n > limit) {
     close(fd);
-    fail(c, EX_BADMODEL, "'%s' has %zu bytes, the limit is %zu", path, n, limit);
+    fail(c, EX_BADMODEL, "cannot read%s: it has %zu bytes, the limit is %zu", named(c, path), n, limit);
   }
   char *p = arena_alloc(&c->model, n + 1);
   size_t got = 0;
@@ -30,7 +35,7 @@ Bytes file_read(Ctx *c, const char *path, size_t limit) {
     if (k < 0 && errno == EINTR) continue;
     if (k <= 0) {
       close(fd);
-      fail(c, EX_NOINPUT_, "cannot read '%s': %s", path, k ? strerror(errno) : "it became shorter while being read");
+      fail(c, EX_NOINPUT_, "cannot read%s: %s", named(c, path), k ? strerror(errno) : "it became shorter while being read");
     }
     got += (size_t)k;
   }

@@ -58,8 +58,11 @@ static const char *flags(Ctx *c, const OpenDims *d) {
 
 void open_dims_refuse(Ctx *c, const OpenDims *d, const char *command) {
   const bool one = d->names.p.n == 1;
-  fail_at(c, EX_BADMODEL, d->at, "dimension%s%s %s not fixed; tgc assumes 1 for a batch only. Give %s: %s%s", one ? "" : "s",
-          names_text(c, &d->names), one ? "is" : "are", one ? "its size" : "their sizes", command ? command : "add", flags(c, d));
+  const char *first = d->names.p.p[0];
+  fail_at(c, EX_BADMODEL, d->at,
+          "dimension%s%s %s no size; give %s one number, such as --dim %.100s=16, or a range, such as --dim %.100s=1:64: %s%s",
+          one ? "" : "s", names_text(c, &d->names), one ? "has" : "have", one ? "it" : "each", first, first,
+          command ? command : "add", flags(c, d));
 }
 
 void open_dims_settle(Ctx *c, const OpenDims *d, int floats, const char *command) {

@@ -534,6 +534,73 @@ def styled(c=3):
                    [("y", w.op("Add", "image", x), FLOAT, ["batch", c, "height", "width"])])
 
 
+def scales(c=3, places=2):
+    """attention that samples: features of two scales in one sequence, parted by their sizes, each at places around points"""
+    w = Writer()
+    fine = w.conv("image", 3, c, pads=[1] * 4, strides=[2, 2])
+    features = fine, w.conv(fine, c, c, pads=[1] * 4, strides=[2, 2])
+    sides = [(w.extent(x, 2), w.extent(x, 3)) for x in features]
+    rows = w.op("Concat", *(w.op("Transpose", w.reshape(x, 1, c, -1), perm=[0, 2, 1]) for x in features), axis=1)
+    parts = w.op("Split", w.dense(rows, c, c), w.op("Concat", *(w.op("Mul", *side) for side in sides), axis=0), axis=1, outputs=2)
+    picked = []
+    for part, (h, k) in zip(parts, sides):
+        at = w.op("Reshape", w.op("Tanh", w.dense("query", 5, 2 * places)), w.ints(1, -1, places, 2))
+        at = w.op("Add", w.op("Div", at, w.op("Cast", w.op("Concat", k, h, axis=0), to=FLOAT)), w.op("Unsqueeze", w.op("Tanh", w.dense("query", 5, 2)), w.ints(2)))
+        part = w.reshape(w.op("Transpose", part, perm=[0, 2, 1]), 1, c, h, k)
+        picked.append(w.op("GridSample", part, at, mode="bilinear", padding_mode="border", align_corners=0))
+    share = w.op("Unsqueeze", w.op("Softmax", w.dense("query", 5, 2 * places), axis=-1), w.ints(1))
+    y = w.op("ReduceSum", w.op("Mul", w.op("Concat", *picked, axis=3), share), w.ints(3), keepdims=0)
+    return w.model([("image", FLOAT, [1, 3, "height", "width"]), ("query", FLOAT, [1, "q", 5])], [("y", y, FLOAT, [1, c, "q"])])
+
+
+def warped(c=2):
+    """a picture at positions that a flow moves, as numbers from -1 to 1; height and width have equal greatest sizes"""
+    w = Writer()
+    flow = w.conv("image", c, 2, pads=[1] * 4, act="Tanh")
+    sides = w.op("Concat", w.extent("image", 2), w.extent("image", 3), axis=0)
+    columns, rows = (w.op("Range", w.ints(0, scalar=True), w.extent("image", axis, scalar=True), w.ints(1, scalar=True)) for axis in (3, 2))
+    grid = [w.op("Unsqueeze", w.op("Expand", w.op("Unsqueeze", w.op("Cast", v, to=FLOAT), w.ints(axis)), sides), w.ints(0))
+            for v, axis in ((columns, 0), (rows, 1))]
+    at = w.op("Add", w.op("Unsqueeze", w.op("Concat", *grid, axis=0), w.ints(0)), flow)
+    unit = []
+    for i, axis in ((0, 3), (1, 2)):
+        last = w.op("Cast", w.op("Max", w.op("Sub", w.extent("image", axis), w.ints(1)), w.ints(1)), to=FLOAT)
+        one = w.op("Div", w.op("Mul", w.op("Gather", at, w.ints(i, scalar=True), axis=1), w.number(2)), last)
+        unit.append(w.op("Unsqueeze", w.op("Sub", one, w.number(1)), w.ints(3)))
+    y = w.op("GridSample", "image", w.op("Concat", *unit, axis=3), mode="bilinear", padding_mode="zeros", align_corners=1)
+    return w.model([("image", FLOAT, ["batch", c, "height", "width"])], [("y", y, FLOAT, ["batch", c, "height", "width"])])
+
+
+def codec(c=3):
+    """an encoder of sound that pads to whole frames, also where the greatest size needs no padding; codes are the nearest rows of a table"""
+    w, x = Writer(), "audio"
+    for channels, stride in ((1, 2), (c, 3)):
+        n = w.extent(x, 2)
+        frames = w.op("Cast", w.op("Ceil", w.op("Div", w.op("Cast", n, to=FLOAT), w.number(stride))), to=INT64)
+        more = w.op("Sub", w.op("Mul", frames, w.ints(stride)), n)
+        x = w.op("Pad", x, w.op("Concat", w.ints(0, 0, stride, 0, 0), more, axis=0), w.number(0))
+        x = w.op("Elu", w.op("Conv", x, w.weight(c, channels, 2 * stride, scale=0.4), kernel_shape=[2 * stride], strides=[stride]))
+    x, table = w.op("Transpose", x, perm=[0, 2, 1]), w.weight(7, c, scale=1)
+    far = w.op("Sub", w.op("ReduceSum", w.op("Mul", table, table), w.ints(1), keepdims=0), w.op("MatMul", x, w.op("Transpose", table, perm=[1, 0])))
+    return w.model([("audio", FLOAT, [1, 1, "n"])], [("codes", w.op("ArgMin", far, axis=-1, keepdims=0), INT64, [1, "frames"]), ("x", x, FLOAT, [1, "frames", c])])
+
+
+def points(k=4):
+    """a cloud of points: the k nearest ones of each, of which there may be no more than k, and some of the points, a share of all"""
+    w = Writer()
+    squares = w.op("ReduceSum", w.op("Mul", "x", "x"), w.ints(2), keepdims=1)
+    near = w.op("Sub", w.op("MatMul", "x", w.op("Transpose", "x", perm=[0, 2, 1])), w.op("Transpose", squares, perm=[0, 2, 1]))
+    _, at = w.op("TopK", near, w.ints(k), axis=-1, outputs=2)
+    b, n = w.extent("x", 0), w.extent("x", 1)
+    first = w.op("Mul", w.op("Range", w.ints(0, scalar=True), w.op("Squeeze", b), w.ints(1, scalar=True)), w.op("Squeeze", n))
+    at = w.op("Reshape", w.op("Add", at, w.op("Reshape", first, w.ints(-1, 1, 1))), w.ints(-1))
+    beside = w.reshape(w.op("Gather", w.op("Reshape", "x", w.ints(-1, 3)), at, axis=0), b, n, k, 3)
+    x = w.op("ReduceMax", w.op("Relu", w.dense(w.op("Sub", beside, w.op("Unsqueeze", "x", w.ints(2))), 3, 5)), axes=[2], keepdims=0)
+    share = w.op("Cast", w.op("Ceil", w.op("Mul", w.op("Cast", n, to=FLOAT), w.number(0.3))), to=INT64)
+    best, _ = w.op("TopK", w.op("ReduceSum", x, w.ints(2), keepdims=0), share, axis=1, outputs=2)
+    return w.model([("x", FLOAT, ["batch", "n", 3])], [("y", x, FLOAT, ["batch", "n", 5]), ("best", best, FLOAT, ["batch", "some"])])
+
+
 PICTURE = {"batch": (1, 2, 1), "height": (8, 24, 1), "width": (8, 24, 1)}
 NEAREST = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
 
@@ -565,4 +632,8 @@ MODELS = {
     "behind": (behind, {"batch": (1, 3, 1), "n": (1, 24, 1)}),
     "halved": (halved, {"nodes": (2, 16, 1)}),
     "styled": (styled, {"batch": (1, 2, 1), "height": (6, 9, 1), "width": (6, 9, 1)}),
+    "scales": (scales, {"q": (1, 6, 1), "height": (8, 20, 1), "width": (8, 20, 1)}),
+    "warped": (warped, {"batch": (1, 2, 1), "height": (2, 12, 1), "width": (2, 12, 1)}),
+    "codec": (codec, {"n": (1, 30, 1)}),
+    "points": (points, {"batch": (1, 2, 1), "n": (4, 24, 1)}),
 }

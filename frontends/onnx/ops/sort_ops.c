@@ -379,7 +379,7 @@ void op_top_k(Build *b) {
   const bool largest = attr_int(b, "largest"), keys = dt_bytes((DType)x->dt) <= KEY_BYTES;
   const bool open = form_differs(b, extent); /* then the form must not depend on the extent */
   const bool by_size = form_differs(b, k);   /* nor on k: all entries are put in order, and the first k are the result */
-  const bool few = !by_size && keys && k && k <= MOST_PICKS && (open ? k < extent : k <= extent / FEW) && extent < INT32_MAX;
+  const bool few = !by_size && keys && k && k <= MOST_PICKS && (open || k <= extent / FEW) && extent < INT32_MAX;
   /* the body of a loop stores no values of its own, which the stages of a network need */
   const bool counted = (!k && !by_size) || open || extent <= MOST_COUNTED || extent >= INT32_MAX || b->ir->in_loop ||
                        !dims_elems(x->dims, x->rank);
