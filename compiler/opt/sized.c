@@ -342,14 +342,19 @@ static double shared_terms(IR *ir, Ref nest, const Opts *o, Ref r) {
   return bytes;
 }
 
+/* The nest has narrow vectors, such as those beside whole ones */
+static bool has_narrow(IR *ir, Ref nest, const Target *t, const Opts *o) {
+  bool narrow = false;
+  for (int k = 0; k < o->n; k++)
+    narrow |= o->opt[k].lanes > 1 && o->opt[k].lanes * 4 < t->vector_bytes && opens_range(ir, nest, o->opt[k].range);
+  return narrow;
+}
+
 /* Whether tiles of few heights serve a rest of rows. Several of them then read the same terms. From the second-level cache each
  * tile of up to 4 rows takes as long as one of 4. So this serves terms that stay in the first level, and narrow vectors beside
  * whole ones, which do little of the work. */
 static bool few_heights(IR *ir, Ref nest, const Target *t, const Opts *o, Ref r) {
-  bool narrow = false;
-  for (int k = 0; k < o->n; k++)
-    narrow |= o->opt[k].lanes > 1 && o->opt[k].lanes * 4 < t->vector_bytes && opens_range(ir, nest, o->opt[k].range);
-  return narrow || shared_terms(ir, nest, o, r) <= tunable(ir->ctx, sized_near) * (double)t->l1_bytes;
+  return has_narrow(ir, nest, t, o) || shared_terms(ir, nest, o, r) <= tunable(ir->ctx, sized_near) * (double)t->l1_bytes;
 }
 
 /* Vectors of a row of a tile */
@@ -366,6 +371,16 @@ static int next_height(const Ctx *c, int tile, int vectors) {
   int height = 1;
   while (tile % (height * 2) == 0 && height * 4 <= tile && (height == 1 || height * vectors < tunable(c, rest_sums))) height *= 2;
   return height;
+}
+
+/* A function such as erf follows the sums. finish.c makes loops of such functions; a tile without rows would run them, too. */
+static bool has_functions(const IR *ir, Ref nest) {
+  Refs all = { 0 };
+  bool any = false;
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n; i++) any |= dt_float((DType)node(ir, all.p[i])->dt) && op_info[node(ir, all.p[i])->op].libm;
+  VEC_FREE(&all);
+  return any;
 }
 
 /* Adds the nest for the rows behind tiles of `tile` rows, two at a time: those of two sequences, which range r counts */
@@ -387,7 +402,9 @@ static int few_rests(IR *ir, Ref nest, const Target *t, const Opts *o, int i, bo
     height = halves ? next_height(ir->ctx, tile, vectors) : 1;
     const Behind b = behind(ir, values, tile, height);
     const int any = halves ? -1 : size_of_tiles(ir, values, tile, tile, TGCRT_SIZE_COVER); /* threads share no single rows */
-    const bool pairs = more.unroll == 2 && height <= 2 && greatest_size(ir, size_of_tiles(ir, values, tile, 1, TGCRT_SIZE_PARTS));
+    const int64_t left = greatest_size(ir, size_of_tiles(ir, values, tile, 1, TGCRT_SIZE_PARTS));
+    const bool busy = 2 * vectors >= tunable(ir->ctx, rest_sums) && !has_narrow(ir, nest, t, o) && !has_functions(ir, nest);
+    const bool pairs = more.unroll == 2 && height <= 2 && left > 1 && busy;
     if (pairs) add_pairs(ir, nest, t, o, i, more.range, values, tile, parts);
     if (pairs) break;
     if (!greatest_size(ir, b.count)) continue;
