@@ -62,7 +62,7 @@ typedef struct Linear {
   Ref *gate;                     /* by position in nodes: the condition of the row that all users are for; 0: there is none */
   int *row;                      /* the row; 0: gate is 0 */
   Ref tile_gate;                 /* the condition of the first row of a tile, if a tile may have no rows; else 0 */
-  int tile_row, tile_rows;       /* that row; the last row */
+  int tile_row, tile_rows;       /* numbers of the first and of the last row */
   int tile_loop;                 /* the innermost loop of the nest */
   VEC(SharedCopy) copies;
   RefMap panel;                  /* buffer + 1 of a copy (stage.c, stage_shared.c) to the loop it is made in */

@@ -3,7 +3,7 @@
  *
  * A batch has sequences of the same length. Whole tiles leave up to tile - 1 rows of each, which tiles of two rows take. If their
  * number is odd, a tile has the last rows of two sequences. So a single nest serves two rows of a sequence and rows of two
- * sequences: the distance of its rows is a number of the run. The last tile of the last sequence may have one row. In each second
+ * sequences. The distance of its rows is a number of the run. The last tile of the last sequence may have one row. In each second
  * sequence the last tile may have none: it does nothing.
  * needs: canonical nests   gives: a nest whose ranges have limits   keeps: each element that a run needs */
 #include "opts.h"
