@@ -438,7 +438,6 @@ static void sort_by_rows(Linear *l, Refs *sums) {
   bool any = false, plain = true;
   for (size_t i = 0; i < sums->n && l->gate; i++) any |= l->row[pos_of(l, sums->p[i])] > 0;
   if (!any) return;
-  if (l->tile_gate) plain = (int)sums->n > tunable(ir->ctx, rest_sums); /* fewer sums take as long as those of one row */
   for (size_t i = 0; i < sums->n && plain; i++) plain = has_plain_terms(ir, sums->p[i]);
   for (size_t i = 0; i < sums->n && !plain; i++) l->row[pos_of(l, sums->p[i])] = 0;
   for (size_t i = 1; i < sums->n && plain; i++) {
