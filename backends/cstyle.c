@@ -307,6 +307,10 @@ static void open_loop(Render *w, size_t at) {
   const char *last = range_limit(r) ? size_text(w, range_limit(r) - 1, (DType)r->dt)
                                     : arena_printf(&w->a, "%lld", (long long)range_extent(r));
   const char *begin = bound(w, "begin", "0", r), *end = bound(w, "end", last, r);
+  if (range_kind(r) == RK_THREAD && range_limit(r)) { /* a product with a size is not computed in each iteration */
+    sb_printf(w->o, "%*sconst %s e%d = %s;\n", w->indent, "", w->l->type[r->dt], w->nloops, end);
+    end = arena_printf(&w->a, "e%d", w->nloops);
+  }
   w->text[refmap_get(&w->at, loop_range(x)) - 1] = name;
   const char *unroll = w->l->unroll[range_kind(r) != RK_REDUCE];
   if (unroll && !*gate && walks_panels(w, at)) sb_puts(w->o, unroll);

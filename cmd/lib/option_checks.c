@@ -202,7 +202,8 @@ static int check_dim(const Options *o, size_t i) {
   if (strchr(eq, ':') && (v = check_range_of_dim(o, i, eq + 1)) >= 0) return (int)v;
   if (strchr(eq, ':')) return check_dim_twice(o, i, n);
   if (strchr(eq, '+')) return check_dim_twice(o, i, n); /* the front end knows the names of a sum */
-  if (!parse_size(eq + 1, &v)) return option_wrong(o, "--dim %s: the size must be a whole number, not '%s'", text, eq + 1);
+  if (!parse_size(eq + 1, &v))
+    return option_wrong(o, "--dim %s: the size must be a whole number, not '%s'; a range is LOW:HIGH", text, eq + 1);
   if (v < 1) return option_wrong(o, "--dim %s: the size must be at least 1", text);
   if (v > MOST_ELEMS) return option_wrong(o, "--dim %s: the size must be at most 2^40", text);
   return check_dim_twice(o, i, n);

@@ -48,6 +48,9 @@ typedef struct Linear {
   Ref *value;                    /* by position in nodes: its value in the program */
   Ref *gate;                     /* by position in nodes: the condition of the row that all users are for; 0: there is none */
   int *row;                      /* the row; 0: gate is 0 */
+  Ref tile_gate;                 /* the condition of the first row of a tile, if a tile may have no rows; else 0 */
+  int tile_row, tile_rows;       /* numbers of the first and of the last row */
+  int tile_loop;                 /* the innermost loop of the nest */
   VEC(SharedCopy) copies;
   RefMap panel;                  /* buffer + 1 of a copy (stage.c, stage_shared.c) to the loop it is made in */
   uint32_t *pos;                 /* by Ref - base hash: position in nodes */
@@ -116,6 +119,7 @@ void linear_free(Linear *l);
 /* ---- sum_order.c ---- */
 void order_products(Linear *l, Refs *sums);         /* so that factors need few registers */
 void find_row_gates(Linear *l, const Nest *n);      /* finds which nodes are for closed stores only */
+void find_tile_gate(Linear *l, int innermost);      /* sets tile_gate; after find_row_gates */
 /* Sorts sums by their rows, if conditions may be around them. Otherwise, none has a gate afterwards. */
 void sort_by_rows(Linear *l, Refs *sums);
 #endif

@@ -117,6 +117,10 @@ static void emit_reduction(Linear *l, Ref r) {
     l->value[pos_of(l, mine.p[i])] = acc[i];
     VEC_PUSH(&l->loop[loop_of(l, x->src[x->nsrc - 1])].sets, mine.p[i]);
   }
+  for (size_t i = 0; i < mine.n && l->gate; i++) {
+    const Ref gate = l->row[pos_of(l, mine.p[i])] ? l->gate[pos_of(l, mine.p[i])] : 0;
+    if (gate && pos_of(l, gate) < l->nodes.n) need(l, gate); /* outside of the loops */
+  }
   emit_loop(l, top);
   for (size_t i = 0; i < mine.n; i++) {
     const Node *x = node(ir, mine.p[i]);
@@ -333,8 +337,11 @@ static void emit_sum(Linear *l, Ref e) {
 /* Opens a condition; -> the range of its loop, which runs once */
 static Ref open_condition(Linear *l, Ref gate) {
   const Ref once = range_new(l->ir, 1, RK_LOOP);
-  for (int k = 0; k < 2; k++) put_leaf(l, node(l->ir, gate)->src[k]);
-  VEC_PUSH(l->prog, gate);
+  if (pos_of(l, gate) < l->nodes.n) gate = need(l, gate);
+  else {
+    for (int k = 0; k < 2; k++) put_leaf(l, node(l->ir, gate)->src[k]);
+    VEC_PUSH(l->prog, gate);
+  }
   put_leaf(l, once);
   put(l, OP_LOOP, DT_NONE, 1, 2, (Ref[]){ once, gate }, 0, NULL);
   return once;
@@ -344,7 +351,7 @@ static Ref open_condition(Linear *l, Ref gate) {
 static void emit_sets(Linear *l, const Loop *me, Refs *tiles) {
   Refs open = { 0 }; /* conditions around sums */
   size_t known = 0;  /* leaves outside of them */
-  int row = 0;
+  int row = l->tile_row;
   for (size_t i = 0; i < me->sets.n; i++) {
     const Ref e = me->sets.p[i];
     const bool sum = node(l->ir, e)->op == OP_RED;
@@ -371,6 +378,7 @@ static void emit_loop(Linear *l, int loop) {
   put_leaf(l, me->range);
   size_t visible = l->shared->visible.n;
   put(l, OP_LOOP, DT_NONE, 1, 1, &me->range, 0, NULL);
+  const Ref once = l->tile_gate && loop == l->tile_loop ? open_condition(l, l->tile_gate) : 0;
   const bool refilled = fill_shared(l, loop);
   for (size_t i = 0; i < me->locals.n; i++) need(l, me->locals.p[i]);
   for (int c = 1; c < l->nloops; c++)
@@ -380,6 +388,7 @@ static void emit_loop(Linear *l, int loop) {
   for (size_t i = 0; i < me->hints.n; i++) need(l, me->hints.p[i]);
   VEC_FREE(&sums);
   if (refilled) put_barrier(l);
+  if (once) put(l, OP_END, DT_NONE, 1, 1, &once, 0, NULL);
   put(l, OP_END, DT_NONE, 1, 1, &me->range, 0, NULL);
   l->shared->visible.n = visible;
 }
@@ -415,15 +424,19 @@ void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared) {
   for (int k = 0; k < n.n; k++) serial |= range_kind(node(ir, n.ranges[k])) == RK_SERIAL;
   find_scopes(l, at, serial);
   if (ir->symbols.n) find_row_gates(l, &n);
+  if (ir->symbols.n) find_tile_gate(l, at);
   share_top(l);
   bool tiles = false;
   for (size_t i = 0; i < l->nodes.n && !tiles && !l->threads; i++) tiles = node(ir, l->nodes.p[i])->op == OP_MMA;
   if (tiles) put(l, OP_TILES, DT_NONE, 1, 0, NULL, 1, &(int64_t){ ir->next_range++ });
   const Node *s = node(ir, n.store);
+  for (int row = 0; l->tile_gate && row <= l->tile_rows; row++) /* stores of a row are together, behind one condition */
+    for (int k = 0; k < s->nsrc && s->op == OP_SINK; k++)
+      if (node(ir, s->src[k])->op == OP_STORE && l->row[pos_of(l, s->src[k])] == row) VEC_PUSH(&l->loop[at].sets, s->src[k]);
   if (s->op == OP_SINK)
     for (int k = 0; k < s->nsrc; k++) {
       const Op op = (Op)node(ir, s->src[k])->op;
-      if (op == OP_STORE) VEC_PUSH(&l->loop[at].sets, s->src[k]);
+      if (op == OP_STORE && !l->tile_gate) VEC_PUSH(&l->loop[at].sets, s->src[k]);
       if (op == OP_PREFETCH) VEC_PUSH(&l->loop[l->scope[pos_of(l, s->src[k])]].hints, s->src[k]);
     }
   else

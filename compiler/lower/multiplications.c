@@ -20,6 +20,16 @@ static double products_of(const IR *ir, const Node *x) {
   }
 }
 
+/* The condition is false in each iteration of the run. */
+static bool never_holds(const IR *ir, Ref gate, const int64_t *run) {
+  const Node *x = node(ir, gate);
+  int64_t a[2], b[2];
+  if (x->op == OP_AND) return never_holds(ir, lhs(x), run) || never_holds(ir, rhs(x), run);
+  if (x->op == OP_OR) return never_holds(ir, lhs(x), run) && never_holds(ir, rhs(x), run);
+  return x->op == OP_CMPLT && index_in_run(ir, lhs(x), run, 0, &a[0], &a[1]) && index_in_run(ir, rhs(x), run, 0, &b[0], &b[1]) &&
+         a[0] >= b[1];
+}
+
 static double executed_in(const IR *ir, const Refs *prog, const int64_t *run) {
   double times[64] = { 1 }, sum = 0;
   size_t depth = 0;
@@ -29,7 +39,8 @@ static double executed_in(const IR *ir, const Refs *prog, const int64_t *run) {
       const Node *r = node(ir, loop_range(x));
       const int64_t trips = range_limit(r) ? size_in_run(ir, (int)range_limit(r) - 1, run) : range_extent(r);
       CHECK(depth + 1 < sizeof times / sizeof *times);
-      times[depth + 1] = times[depth] * (double)trips;
+      const bool never = loop_gate(x) && never_holds(ir, loop_gate(x), run);
+      times[depth + 1] = never ? 0 : times[depth] * (double)trips;
       depth++;
     } else if (x->op == OP_END) depth--;
     else sum += times[depth] * products_of(ir, x);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sum_order.c: the order of the sums that one loop computes.
  *
- * needs: the tree of a nest (loop_tree.c)   gives: lists of sums in order, Linear.gate and .row   keeps: the tree */
+ * needs: the tree of a nest (loop_tree.c)   gives: lists of sums in order, Linear.gate, .row and .tile_gate   keeps: the tree */
 #include "../opt/opts.h"
 #include "linear.h"
 #include <stdlib.h>
@@ -89,6 +89,22 @@ void find_row_gates(Linear *l, const Nest *n) {
     }
   }
   free(used);
+}
+
+/* All stores may be closed: then the tile has no rows. */
+void find_tile_gate(Linear *l, int innermost) {
+  int least = 0;
+  Ref gate = 0;
+  for (size_t i = 0; i < l->nodes.n; i++) {
+    if (node(l->ir, l->nodes.p[i])->op != OP_STORE) continue;
+    if (!l->row[i]) return;
+    if (!least || l->row[i] < least) least = l->row[i], gate = l->gate[i];
+    if (l->row[i] > l->tile_rows) l->tile_rows = l->row[i];
+  }
+  if (!gate || pos_of(l, gate) >= l->nodes.n) return;
+  l->tile_gate = gate;
+  l->tile_row = least;
+  l->tile_loop = innermost;
 }
 
 /* The terms of a sum need no other loop, and no variable or tile of a matrix unit. */

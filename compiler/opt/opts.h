@@ -138,6 +138,14 @@ Ref sized_scheduled(IR *ir, Ref nest);
  * values: how many values of r a run needs */
 Ref sized_groups(IR *ir, Ref nest, Opts *o, Ref r, const tgcrt_size *values, Remnants *parts);
 
+/* ---- sized_pairs.c ---- */
+/* Returns the nest for the rows behind tiles of `tile` rows, of which r counts `values`, two at a time. Range `beside` counts
+ * `others` sequences, which all have such rows. The rows of two sequences follow one another; *inside is the range over the two
+ * rows of a tile. */
+Ref sized_pairs(IR *ir, Ref nest, Ref r, const tgcrt_size *values, int tile, Ref beside, const tgcrt_size *others, Ref *inside);
+/* Whether the gate says that a tile of sized_pairs has a given row; sets *row: 1 or 2 */
+bool sized_pair_gate(const IR *ir, Ref gate, int *row);
+
 /* ---- opts.c ---- */
 /* Appends to `parts` the remnants that o leaves */
 void opts_parts(IR *ir, Ref nest, const Target *t, const Opts *o, Remnants *parts);

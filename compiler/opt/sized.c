@@ -178,25 +178,30 @@ static void one_vector(IR *ir, Ref nest, Opts *o) {
   }
 }
 
-/* Adds the nest for a rest: the given tiles, with `lanes` lanes. It runs only if size `any` is not 0, if that is >= 0. more: a
- * tile of another range; .range 0: none */
-static void add_rest(IR *ir, Ref nest, const Target *t, const Opts *o, int i, Tiles tiles, int lanes, int any, const Opt *more,
-                     Remnants *parts) {
-  const int64_t height = tiles.height;
-  Remnant rest = { 0 };
-  tiles.range = o->opt[i].range;
-  rest.nest = with_tiles(ir, nest, &tiles);
-  if (any >= 0) rest.nest = sized_only_if(ir, rest.nest, any, tiles.loop);
-  rest.opts = rest_opts(o, i, tiles.inside, (int)(height / lanes), lanes);
+/* Adds the nest for a rest. inside: its range over the rows of a tile; 0: a tile has one row. more: a tile of another range;
+ * .range 0: none */
+static void push_rest(IR *ir, Ref nest, const Target *t, const Opts *o, int i, Ref inside, int64_t height, int lanes,
+                      const Opt *more, Remnants *parts) {
+  Remnant rest = { .nest = nest, .opts = rest_opts(o, i, inside, (int)(height / lanes), lanes) };
   if (lanes == 1) one_vector(ir, rest.nest, &rest.opts);
   if (more->range) rest.opts.opt[rest.opts.n++] = *more;
   int64_t rows = height;
   for (int k = 0; k < rest.opts.n; k++) { /* rows along other ranges: rows_beside, or the height of pictures */
     const Opt *p = &rest.opts.opt[k];
-    if (p->range != tiles.inside && p->lanes == 1 && opens_range(ir, rest.nest, p->range)) rows *= p->unroll;
+    if (p->range != inside && p->lanes == 1 && opens_range(ir, rest.nest, p->range)) rows *= p->unroll;
   }
   if (lanes == 1) add_parts(ir, rest.nest, t, &rest.opts, rows);
   VEC_PUSH(parts, rest);
+}
+
+/* Adds the nest for a rest: the given tiles, with `lanes` lanes. It runs only if size `any` is not 0, if that is >= 0. more: as
+ * for push_rest */
+static void add_rest(IR *ir, Ref nest, const Target *t, const Opts *o, int i, Tiles tiles, int lanes, int any, const Opt *more,
+                     Remnants *parts) {
+  tiles.range = o->opt[i].range;
+  nest = with_tiles(ir, nest, &tiles);
+  if (any >= 0) nest = sized_only_if(ir, nest, any, tiles.loop);
+  push_rest(ir, nest, t, o, i, tiles.inside, tiles.height, lanes, more, parts);
 }
 
 /* The number of the size that `rule` makes of a number of values, which tiles divide */
@@ -337,14 +342,19 @@ static double shared_terms(IR *ir, Ref nest, const Opts *o, Ref r) {
   return bytes;
 }
 
+/* The nest has narrow vectors, such as those beside whole ones */
+static bool has_narrow(IR *ir, Ref nest, const Target *t, const Opts *o) {
+  bool narrow = false;
+  for (int k = 0; k < o->n; k++)
+    narrow |= o->opt[k].lanes > 1 && o->opt[k].lanes * 4 < t->vector_bytes && opens_range(ir, nest, o->opt[k].range);
+  return narrow;
+}
+
 /* Whether tiles of few heights serve a rest of rows. Several of them then read the same terms. From the second-level cache each
  * tile of up to 4 rows takes as long as one of 4. So this serves terms that stay in the first level, and narrow vectors beside
  * whole ones, which do little of the work. */
 static bool few_heights(IR *ir, Ref nest, const Target *t, const Opts *o, Ref r) {
-  bool narrow = false;
-  for (int k = 0; k < o->n; k++)
-    narrow |= o->opt[k].lanes > 1 && o->opt[k].lanes * 4 < t->vector_bytes && opens_range(ir, nest, o->opt[k].range);
-  return narrow || shared_terms(ir, nest, o, r) <= tunable(ir->ctx, sized_near) * (double)t->l1_bytes;
+  return has_narrow(ir, nest, t, o) || shared_terms(ir, nest, o, r) <= tunable(ir->ctx, sized_near) * (double)t->l1_bytes;
 }
 
 /* Vectors of a row of a tile */
@@ -363,19 +373,42 @@ static int next_height(const Ctx *c, int tile, int vectors) {
   return height;
 }
 
+/* A function such as erf follows the sums. finish.c makes loops of such functions; a tile without rows would run them, too. */
+static bool has_functions(const IR *ir, Ref nest) {
+  Refs all = { 0 };
+  bool any = false;
+  ir_toposort(ir, &nest, 1, &all);
+  for (size_t i = 0; i < all.n; i++) any |= dt_float((DType)node(ir, all.p[i])->dt) && op_info[node(ir, all.p[i])->op].libm;
+  VEC_FREE(&all);
+  return any;
+}
+
+/* Adds the nest for the rows behind tiles of `tile` rows, two at a time: those of two sequences, which range r counts */
+static void add_pairs(IR *ir, Ref nest, const Target *t, const Opts *o, int i, Ref r, const tgcrt_size *values, int tile,
+                      Remnants *parts) {
+  tgcrt_size others = { 0 };
+  for (int k = 0; k < nest_needed(ir, nest)->n && sized_range(ir, nest, k, &others) != r; k++) {}
+  Ref inside;
+  nest = sized_pairs(ir, nest, o->opt[i].range, values, tile, r, &others, &inside);
+  push_rest(ir, nest, t, o, i, inside, 2, 1, &(Opt){ 0 }, parts);
+}
+
 /* Rests of rows, each at most half as high as the one before. low: the nest itself is a rest. halves: false: single rows */
 static int few_rests(IR *ir, Ref nest, const Target *t, const Opts *o, int i, bool low, bool halves, const tgcrt_size *values,
                      Remnants *parts) {
-  const int all = o->opt[i].unroll, vectors = vectors_of(ir, nest, o, i);
+  const int all = o->opt[i].unroll, vectors = vectors_of(ir, nest, o, i), symbol = ir->extents.p[values->of].symbol;
+  const Opt more = halves && !low ? rows_beside(ir, nest, o, symbol, 2 * tunable(ir->ctx, rest_beside), 1) : (Opt){ 0 };
   for (int tile = all, height; tile > 1; tile = height) {
     height = halves ? next_height(ir->ctx, tile, vectors) : 1;
     const Behind b = behind(ir, values, tile, height);
     const int any = halves ? -1 : size_of_tiles(ir, values, tile, tile, TGCRT_SIZE_COVER); /* threads share no single rows */
+    const int64_t left = greatest_size(ir, size_of_tiles(ir, values, tile, 1, TGCRT_SIZE_PARTS));
+    const bool busy = 2 * vectors >= tunable(ir->ctx, rest_sums) && !has_narrow(ir, nest, t, o) && !has_functions(ir, nest);
+    const bool pairs = more.unroll == 2 && height <= 2 && left > 1 && busy;
+    if (pairs) add_pairs(ir, nest, t, o, i, more.range, values, tile, parts);
+    if (pairs) break;
     if (!greatest_size(ir, b.count)) continue;
-    const Opt more = halves && height == 1 && !low ? rows_beside(ir, nest, o, ir->extents.p[values->of].symbol,
-                                                                2 * tunable(ir->ctx, rest_beside), 1)
-                                                   : (Opt){ 0 };
-    add_rest(ir, nest, t, o, i, tiles_behind(ir, &b, height), 1, any, &more, parts);
+    add_rest(ir, nest, t, o, i, tiles_behind(ir, &b, height), 1, any, height == 1 ? &more : &(Opt){ 0 }, parts);
   }
   return size_of_tiles(ir, values, all, 1, TGCRT_SIZE_WHOLE);
 }
@@ -453,6 +486,7 @@ Ref sized_row_gate(IR *ir, const Nest *n, Ref gate, int *row) {
   const Node *x = node(ir, gate);
   Refs all = { 0 };
   Ref now = 0;
+  if (sized_pair_gate(ir, gate, row)) return gate;
   if (x->op != OP_CMPLT || node(ir, lhs(x))->op != OP_CONST) return 0;
   *row = (int)const_value(node(ir, lhs(x)));
   ir_toposort(ir, (Ref[]){ rhs(x) }, 1, &all);
