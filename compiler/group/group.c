@@ -526,6 +526,17 @@ static bool leaves_threads_idle(const Plan *p, const Group *c) {
   return fewest_chunks(p->ir, c) < threads && most > tunable(p->ir->ctx, group_alone);
 }
 
+/* A run of few entries calls the group's kernels for chunks without work, and its tiles end with a chunk. So a group must gain
+ * enough at the greatest sizes. */
+static bool gains_little(const Plan *p, const Group *c, double gain) {
+  double cycles = 0;
+  for (int i = 0; i < c->n && p->ir->symbols.n; i++) {
+    const Kernel *k = &p->kernels.p[c->cut[i].m->kernel];
+    cycles += kernel_cycles(p->in->target, BY_SIZES, (double)k->flops, (double)(k->bytes_read + k->bytes_written));
+  }
+  return gain < tunable(p->ir->ctx, group_sized) * cycles;
+}
+
 /* Tries groups that begin with a kernel, cut along one of its ranges: the best one together with the best groups behind it. */
 static void consider(const Plan *p, Groups which, const Ends *ends, const Member *m, Ref r, int64_t chunks, GroupChoice *best) {
   IR *ir = p->ir;
@@ -541,6 +552,7 @@ static void consider(const Plan *p, Groups which, const Ends *ends, const Member
         continue;
       const double gain = which == GROUPS_ALL ? c.n * c.n : group_gain(ir, &c, ends, p->in->target);
       const double total = gain + best[c.n].total;
+      if (which != GROUPS_ALL && gains_little(p, &c, gain)) continue;
       if (gain > 0 && total > best->total) *best = (GroupChoice){ c.n, chunks, c.chunks_per_task, r, c.least, total };
     }
 }
