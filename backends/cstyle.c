@@ -281,8 +281,8 @@ static bool has_single_values(const Render *w, size_t at) {
 }
 
 /* Whether the loop that ends at `at` takes the single values behind the vectors of a run (opt/sized.c), or copies vectors of a
- * row. Or the loop is inside of one over the last values of all rows, or for runs of one entry. The C compiler does not know how few they are. It would make
- * vectors of single values again, and call memcpy for a row. */
+ * row. Or the loop is inside of one over the last values of all rows, or inside of a nest for runs of one entry. The C compiler
+ * does not know how few they are. It would make vectors of single values again, and call memcpy for a row. */
 static bool takes_few(const Render *w, size_t at) {
   const Node *r = node(w->ir, end_range(node(w->ir, w->k->prog.p[at])));
   const bool loop = range_kind(r) == RK_LOOP || range_kind(r) == RK_REDUCE;

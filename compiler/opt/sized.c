@@ -654,7 +654,7 @@ Ref sized_cut(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts) {
   nest = cut_entries(ir, nest);
   const Ref entries = sized_single(ir, nest, o, &several, parts);
   values = size_all(1, several);
-  if (entries) nest = cut_range(ir, nest, t, o, parts, entries, &values, false); /* first, so that all rests lack the single entry */
+  if (entries) nest = cut_range(ir, nest, t, o, parts, entries, &values, false); /* first: no rest has the single entry */
   for (int pass = PADDED; pass < PASSES; pass++)
     for (int i = 0; i < nest_needed(ir, nest)->n; i++) {
       const Ref r = sized_range(ir, nest, i, &values);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* sized_single.c: a nest of its own for runs in which a dimension is one entry.
  *
- * In such a run, a vector along the dimension has one value that counts. A reduction in lanes over the dimension combines lanes of
- * which one counts, and a reduction of one term is that term. An attention of single entries consists of such nests. So a nest
+ * In such a run, a vector along the dimension has one value that counts. A reduction in lanes over the dimension combines lanes
+ * of which one counts, and a reduction of one term is that term. The softmax of an attention consists of such nests. So a nest
  * without any loop along the dimension serves these runs, and no other run. The nests for all other runs take no values there:
  * their number of values along one range is n * min(n - 1, 1).
  * needs: canonical nests   gives: nests without loops along a dimension, as Remnants   keeps: each element that a run needs
@@ -47,11 +47,14 @@ static bool may_be_single(IR *ir, Ref nest, const Opts *o, int dimension) {
   for (int k = 0; k < n.n && may; k++) {
     const int64_t limit = range_limit(node(ir, n.ranges[k]));
     int size;
-    may = (!limit || ir->extents.p[ir->sizes.p[limit - 1].of].symbol != dimension) && !padding_along(ir, nest, n.ranges[k], &size);
+    may = !limit || ir->extents.p[ir->sizes.p[limit - 1].of].symbol != dimension;
+    may &= !padding_along(ir, nest, n.ranges[k], &size);
   }
   ir_toposort(ir, &nest, 1, &all);
-  for (size_t i = 0; i < all.n && may; i++)
-    may = node(ir, all.p[i])->op != OP_LOAD || ir->bufs.p[buffer_id(node(ir, load_buffer(node(ir, all.p[i]))))].kind != BUF_WEIGHT;
+  for (size_t i = 0; i < all.n && may; i++) {
+    const Node *x = node(ir, all.p[i]);
+    may = x->op != OP_LOAD || ir->bufs.p[buffer_id(node(ir, load_buffer(x)))].kind != BUF_WEIGHT;
+  }
   VEC_FREE(&all);
   return may;
 }
@@ -65,7 +68,8 @@ static Ref with_single(IR *ir, Ref nest, int dimension, Ref *first) {
   for (size_t i = 0; i < ranges.n; i++) {
     const bool outer = counts_entries(ir, nest, ranges.p[i], dimension);
     if (outer && !*first) *first = ranges.p[i];
-    if (outer || adds_entries(ir, ranges.p[i], dimension)) single = range_replace(ir, single, ranges.p[i], ix_const(ir, 0), 0, NULL);
+    if (!outer && !adds_entries(ir, ranges.p[i], dimension)) continue;
+    single = range_replace(ir, single, ranges.p[i], ix_const(ir, 0), 0, NULL);
   }
   VEC_FREE(&ranges);
   return single;
