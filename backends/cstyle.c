@@ -261,6 +261,18 @@ static bool inside_few(const Render *w, size_t at) {
   return false;
 }
 
+/* Whether the loop that ends at `at` is for runs of one entry (opt/sized_single.c) */
+static bool for_single(const Render *w, size_t at) {
+  int closed = 0;
+  while (at-- > 0) {
+    const Node *x = node(w->ir, w->k->prog.p[at]);
+    const Node *r = x->op == OP_LOOP && !closed ? node(w->ir, loop_range(x)) : NULL;
+    if (r && range_limit(r) && range_extent(r) == 1 && w->ir->sizes.p[range_limit(r) - 1].rule == TGCRT_SIZE_LEFT) return true;
+    closed += x->op == OP_END ? 1 : x->op == OP_LOOP && closed ? -1 : 0;
+  }
+  return false;
+}
+
 /* Whether the loop that ends at `at` is innermost and has no vectors */
 static bool has_single_values(const Render *w, size_t at) {
   const Node *x = node(w->ir, w->k->prog.p[--at]);
@@ -269,11 +281,12 @@ static bool has_single_values(const Render *w, size_t at) {
 }
 
 /* Whether the loop that ends at `at` takes the single values behind the vectors of a run (opt/sized.c), or copies vectors of a
- * row. Or the loop is inside of one over the last values of all rows. The C compiler does not know how few they are. It would
- * make vectors of single values again, and call memcpy for a row. */
+ * row. Or the loop is inside of one over the last values of all rows, or inside of a nest for runs of one entry. The C compiler
+ * does not know how few they are. It would make vectors of single values again, and call memcpy for a row. */
 static bool takes_few(const Render *w, size_t at) {
   const Node *r = node(w->ir, end_range(node(w->ir, w->k->prog.p[at])));
   const bool loop = range_kind(r) == RK_LOOP || range_kind(r) == RK_REDUCE;
+  if (w->ir->symbols.n && has_single_values(w, at) && for_single(w, at)) return true;
   if (!loop || !w->ir->symbols.n) return false;
   if (!range_limit(r)) return (copies_lanes(w, at, 1) || has_single_values(w, at)) && inside_few(w, at);
   if (copies_lanes(w, at, 2)) return true;

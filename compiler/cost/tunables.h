@@ -51,6 +51,7 @@ TUNABLE(int, pitch_streams, 256, 1, 65536, "elements", "a nest that accesses mor
 TUNABLE(int, group_run_least, 256, 1, 1048576, "bytes", "least contiguous bytes that a chunk stores; less would splinter memory")
 TUNABLE(double, group_idle, 1.1, 1, 100, "times as many lines", "most cache lines that the chunks of a group access, compared with the lines that the whole range needs")
 TUNABLE(double, group_alone, 1e7, 0, 1e15, "operations", "for ranges of sizes: a kernel with more operations in a chunk joins no group that has fewer chunks than threads in some run")
+TUNABLE(double, group_sized, 0.05, 0, 1000, "share of the kernels' cycles", "for ranges of sizes: least gain of a group, as predicted for the greatest sizes; a run of few entries calls its kernels for chunks without work, and its tiles end with a chunk")
 TUNABLE(int, group_part, 8, 1, 1000000, "values", "for ranges of sizes: fewest values of a dimension in a chunk of a group, if a run may end within a chunk")
 TUNABLE(double, group_uncut, 0.05, 0, 1, "share of the main nest's elements", "most elements of the nests that a group does not divide into chunks; each of these nests is run whole by one chunk")
 
@@ -74,6 +75,7 @@ TUNABLE(int, walk_trees, 10, 1, 64, "walks", "decision trees that are walked in 
 TUNABLE(int, walk_rows, 16, 1, 64, "walks", "walks of several rows through one tree that alternate: these walks share cache lines, so more of them pay than in walk_trees")
 TUNABLE(int, sized_narrow, 4, 1, 16, "lanes", "lanes of the narrower vectors behind the last wide vector, where a range ends at a size of the run, and most lanes of a transposing copy; a power of two")
 TUNABLE(int, sized_groups, 1, 0, 1, "", "1: if groups of entries, such as the tiles of Winograd's convolution, end at a size of the run, all whole groups get a nest without conditions on the size")
+TUNABLE(int, sized_single, 1, 0, 1, "", "1: where lanes run along a dimension that may be one entry, a nest of its own serves runs of one entry")
 TUNABLE(int, sized_part, 4, 0, 64, "values", "groups, such as tiles of Winograd's convolution, with at most this many values have nests without conditions for a part of a group; each pair of values takes code")
 TUNABLE(int, pad_distance, 512, 64, 1048576, "bytes", "for a range of sizes: rows at a multiple of this distance share few sets of the first-level cache, and are made longer (pad_share)")
 TUNABLE(int, pad_share, 20, 1, 1000, "entries", "most entries that are added to a row (pad_distance): the number of its entries, divided by this")

@@ -60,6 +60,7 @@ static void consider(const Plan *p, Groups which, const Ends *ends, const Member
         continue;
       const double gain = which == GROUPS_ALL ? c.n * c.n : group_gain(ir, &c, ends, p->in->target);
       const double total = gain + best[c.n].total;
+      if (which != GROUPS_ALL && gains_little(p, &c, gain)) continue;
       if (gain > 0 && total > best->total) *best = (GroupChoice){ c.n, chunks, c.chunks_per_task, r, c.least, total };
     }
 }

@@ -143,3 +143,12 @@ bool leaves_threads_idle(const Plan *p, const Group *c) {
   for (int i = 0; i < c->n; i++) most = fmax(most, (double)p->kernels.p[c->cut[i].m->kernel].flops / (double)c->chunks);
   return fewest_chunks(p->ir, c) < threads && most > tunable(p->ir->ctx, group_alone);
 }
+
+bool gains_little(const Plan *p, const Group *c, double gain) {
+  double cycles = 0;
+  for (int i = 0; i < c->n && p->ir->symbols.n; i++) {
+    const Kernel *k = &p->kernels.p[c->cut[i].m->kernel];
+    cycles += kernel_cycles(p->in->target, BY_SIZES, (double)k->flops, (double)(k->bytes_read + k->bytes_written));
+  }
+  return gain < tunable(p->ir->ctx, group_sized) * cycles;
+}

@@ -116,6 +116,12 @@ Ref sized_sum(IR *ir, Ref root, const Opt *o);
 Ref less_i32(IR *ir, Ref a, Ref b);
 void sized_check(IR *ir, Ref nest);                /* fails if the nest might access elements past the end of a caller's buffer */
 
+/* ---- sized_single.c ---- */
+/* If the nest has lanes along a dimension that may be one entry, appends a nest to `parts` that serves the runs of one entry.
+ * Then returns a range of `nest` that must have no values in these runs. Sets *several to the extent with the number of its
+ * values: 0 in these runs, and as before in others. Returns 0 if it appends no nest. */
+Ref sized_single(IR *ir, Ref nest, const Opts *o, int *several, Remnants *parts);
+
 /* ---- sized_inside.c ---- */
 /* Returns the nest with one more loop. The body of this loop runs once, or not at all if row `number` of IR.sizes is 0. The new
  * loop is just outside of the loop over range `before`; if `before` is 0, it is the outermost loop. */

@@ -128,28 +128,37 @@ static Ref with_tiles(IR *ir, Ref nest, Tiles *t) {
   return t->outermost ? with_outermost(ir, nest, t->loop) : nest;
 }
 
-/* A low tile has few sums, and each waits for its last multiply-add. So its terms are added in parts, as many as keep the machine
- * busy; the weights are read in the same order. */
-static void add_parts(IR *ir, Ref nest, const Target *t, Opts *o, int64_t height) {
-  const int busy = sums_in_flight(t), most = t->vector_regs > 1 ? t->vector_regs - 1 : busy; /* one has a shared factor */
+/* The innermost range of the nest's only sum, if no opt splits the sum's terms; 0: there is none */
+static Ref unsplit_terms(IR *ir, Ref nest, const Opts *o) {
   Refs all = { 0 };
-  Ref terms = 0;
-  int64_t sums = height;
+  Ref red = 0;
   bool one = true;
   ir_toposort(ir, &nest, 1, &all);
   for (size_t i = 0; i < all.n; i++) {
     const Node *x = node(ir, all.p[i]);
     if (x->op != OP_RED) continue;
-    one &= !terms && x->nsrc == 2 && red_op(x) == OP_ADD && dt_float((DType)x->dt);
-    terms = red_range(x, 0);
+    one &= !red && red_op(x) == OP_ADD && dt_float((DType)x->dt);
+    red = all.p[i];
   }
   VEC_FREE(&all);
-  one = one && terms && !range_limit(node(ir, terms));
-  for (int k = 0; k < o->n; k++) {
-    one &= o->opt[k].range != terms;
+  if (!one || !red) return 0;
+  const Node *x = node(ir, red);
+  for (int k = 0; k < o->n; k++)
+    for (int i = 0; i + 1 < x->nsrc; i++)
+      if (o->opt[k].range == red_range(x, i)) return 0;
+  const Ref terms = red_range(x, x->nsrc - 2);
+  return range_limit(node(ir, terms)) ? 0 : terms;
+}
+
+/* A low tile has few sums, and each waits for its last multiply-add. So its terms are added in parts, as many as keep the machine
+ * busy; the weights are read in the same order. */
+static void add_parts(IR *ir, Ref nest, const Target *t, Opts *o, int64_t height) {
+  const int busy = sums_in_flight(t), most = t->vector_regs > 1 ? t->vector_regs - 1 : busy; /* one has a shared factor */
+  const Ref terms = unsplit_terms(ir, nest, o);
+  int64_t sums = height;
+  if (!terms || o->n == MAX_RANGES) return;
+  for (int k = 0; k < o->n; k++)
     if (o->opt[k].lanes > 1 || !opens_range(ir, nest, o->opt[k].range)) sums *= o->opt[k].unroll;
-  }
-  if (!one || !terms || o->n == MAX_RANGES) return;
   int parts = 1;
   for (int n = 2; n <= PARTS_MOST && sums * parts < busy; n++)
     if (sums * n <= most && range_extent(node(ir, terms)) % n == 0) parts = n;
@@ -675,7 +684,11 @@ static Ref cut_entries(IR *ir, Ref nest) {
 Ref sized_cut(IR *ir, Ref nest, const Target *t, Opts *o, Remnants *parts) {
   enum { PADDED, TILED, OTHERS, PASSES };
   tgcrt_size values;
+  int several = 0;
   nest = cut_entries(ir, nest);
+  const Ref entries = sized_single(ir, nest, o, &several, parts);
+  values = size_all(1, several);
+  if (entries) nest = cut_range(ir, nest, t, o, parts, entries, &values, false); /* first: no rest has the single entry */
   for (int pass = PADDED; pass < PASSES; pass++)
     for (int i = 0; i < nest_needed(ir, nest)->n; i++) {
       const Ref r = sized_range(ir, nest, i, &values);
