@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* overwrite.c: lets kernels with reductions store over a value that they are the last to read.
  *
- * memplan.c computes element by element in place. A kernel with a reduction, such as a softmax, reads a row several times. Here its
- * program is asked: in_place.c proves that no load comes after a store to its element. Only kernels at the peak of live bytes are
+ * memplan.c computes element by element in place. A kernel with a reduction, such as a softmax, reads a row several times. Here
+ * its program is asked: in_place.c proves that no load comes after a store to its element. Only kernels at the peak of live bytes are
  * asked, and only where the peak falls, so other plans stay as they are.
  *
  * The last vector of a row may be moved back to end with the row. Then it reads elements that the vector before it has stored. In
@@ -22,7 +22,7 @@ typedef struct Ahead {
   IR *ir;
   int in, out;
   Listing list;
-  Refs loads, accs;          /* of the current loop: loads, and the variables that take their place */
+  Refs loads, accs;          /* loads of the current loop, and the variables that take their place */
   RefMap now;                /* nodes of the new program by those of the old one */
   bool any;
 } Ahead;
@@ -178,7 +178,7 @@ static bool overwrite(Plan *p, Kernel *k, int in) {
 static bool find_overwritten(Plan *p, int k, int64_t live) {
   Kernel *kn = &p->kernels.p[k];
   bool found = false;
-  if (kn->group_size != 1 || kn->written.n != 1 || kn->overwrites || !has_reduction(p->ir, kn)) return false;
+  if (kn->group_size != 1 || kn->chunks_per_task || kn->written.n != 1 || kn->overwrites || !has_reduction(p->ir, kn)) return false;
   for (size_t i = 0; i < kn->bufs.n && !found; i++) {
     const int in = kn->bufs.p[i];
     if (in == kn->written.p[0] || p->ir->bufs.p[in].kind != BUF_ARENA) continue;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* in_place.c (unit test): programs of kernels with their result in the memory of a value that they read. If the proof says yes, the
- * result is the same as in memory of its own, for all sizes of a run and all orders of chunks. If it says no, the test counts
- * how often the result differs, so that the proof neither fails nor is idle. Loads one iteration ahead change no result. */
+/* in_place.c (unit test): programs of kernels with their result in the memory of a value that they read. If the proof says yes,
+ * the result is the same as in memory of its own. The test also counts how often results differ, so that the proof is not idle.
+ * Loads one iteration ahead change no result. */
 #include "fixture.h"
 #include "../../backends/backends.h"
 #include "../../compiler/driver.h"
