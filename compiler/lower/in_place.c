@@ -240,7 +240,7 @@ typedef struct Pair {
   int special;               /* one of them that is not paired; -1: none */
   int n;
   Paired paired[DEPTH_MOST];
-  Reach rest;                /* of the store's address minus the load's, without the paired loops and the special one */
+  Reach rest;                /* store's address minus load's, without the paired loops and the special one */
 } Pair;
 
 static bool pairs(const LoopWalk *a, const LoopWalk *b) { return !a->tabled && !b->tabled && a->step == b->step && a->step; }
