@@ -72,6 +72,7 @@ static const Field kernel_rows[] = {
   { "until",     F_INT,  KERNEL(until),            0, 0, MOST_INT },
   { "when",      F_INT,  KERNEL(when),             0, 0, MOST_INT },
   { "may_alias", F_FLAG, KERNEL(may_alias),        0, 0, 1 },
+  { "overwrites", F_INT, KERNEL(overwrites),       0, 0, MOST_INT },
   { "as",        F_INT,  KERNEL(as),               0, 0, MOST_INT },
   { "accesses",  F_LONG, KERNEL(bounds.accesses),  0, 0, INT64_MAX },
   { "by_ranges", F_LONG, KERNEL(bounds.by_ranges), 0, 0, INT64_MAX },

@@ -62,6 +62,12 @@ Shared *shared_open(int warp); /* warp: number of threads that can exchange valu
 void shared_close(Shared *s);
 void linear_nest(IR *ir, Ref nest, Refs *prog, Shared *shared); /* appends the nest's micro-ops to prog */
 
+/* ---- in_place.c: whether `out`, the buffer to which the program stores, may be in the memory of `in`, which it loads. The proof
+ * covers all sizes of a run, and chunks that several threads run. chunks: Kernel.chunks ---- */
+bool program_in_place(const IR *ir, const Refs *prog, int chunks, int in, int out);
+/* ---- overwrite.c: appends to `made` the program with loads of `in` one iteration ahead, in loops that store vectors to `out`
+ * and move some of them back. Returns false if there is no such loop ---- */
+bool program_load_ahead(IR *ir, const Refs *prog, int in, int out, Refs *made);
 /* ---- products.c: counts the multiply-adds of a program, added up over all threads. all: number of multiply-adds. staged:
  * number of multiply-adds with a factor in shared memory. matrix: number of multiply-adds that matrix units do ---- */
 typedef struct Products { double all, staged, matrix; } Products;

@@ -41,6 +41,7 @@ STEP('N', locals,    KERNEL, ANY, L_NEST,   "nests of all kernels", "local buffe
 STEP('H', threads,   KERNEL, CPU, L_NEST,   "nests, spans in which loops read each buffer", "ranges of threads, Kernel.chunks", "divide loops into chunks for threads")
 STEP('p', programs,  KERNEL, CPU, L_PROG,   "nests of loops",      "lists of micro-ops, the buffers they name",     "make linear programs of micro-ops")
 STEP('z', launches,  KERNEL, DEVICE, L_PROG, "nests",               "lists of micro-ops, the buffers they name",     "make device programs of nests")
+STEP('Z', overwrite, PLAN,  CPU, L_PROG, "lists of micro-ops",  "Kernel.overwrites, loads one iteration ahead", "let kernels with reductions store over what they are the last to read")
 STEP('J', narrow,    KERNEL, ANY, L_PROG, "lists of micro-ops",  "indices of 32 bits",                            "compute indices in 32 bits where that suffices")
 STEP('v', variants,  PLAN,   CPU, L_PROG,   "schedules",           "Plan.variants",                                 "make the same kernels for further machines")
 /* clang-format on */

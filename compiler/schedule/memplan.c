@@ -96,13 +96,19 @@ static int64_t place_all(Life *l, int n, const Life **scratch) {
   return top;
 }
 
+/* By kernel: bytes of the buffers that live while it runs */
+static int64_t *live_bytes(const Life *l, int n, int kernels) {
+  int64_t *live = xcalloc((size_t)kernels + 2, sizeof *live);
+  for (int i = 0; i < n; i++) live[l[i].first] += l[i].bytes, live[l[i].last + 1] -= l[i].bytes;
+  for (int k = 1; k <= kernels; k++) live[k] += live[k - 1];
+  return live;
+}
+
 static int64_t peak_of_live(const Life *l, int n, int kernels) {
-  int64_t *delta = xmalloc((size_t)(kernels + 2) * sizeof *delta), live = 0, peak = 0;
-  memset(delta, 0, (size_t)(kernels + 2) * sizeof *delta);
-  for (int i = 0; i < n; i++) delta[l[i].first] += l[i].bytes, delta[l[i].last + 1] -= l[i].bytes;
+  int64_t *live = live_bytes(l, n, kernels), peak = 0;
   for (int k = 0; k <= kernels; k++)
-    if ((live += delta[k]) > peak) peak = live;
-  free(delta);
+    if (live[k] > peak) peak = live[k];
+  free(live);
   return peak;
 }
 
@@ -157,22 +163,21 @@ static void find_lives(const Plan *p, Life *life) {
 }
 
 /* Kernel k writes only `out`. Lets it compute in the memory of a buffer that it is the last to read, if allowed. */
-static void choose_host(Plan *p, int k, int group, int out, const bool *fixed, Life *life) {
+static void choose_host(const Plan *p, int k, int group, int out, const bool *fixed, Life *life) {
   const IR *ir = p->ir;
-  Kernel *kn = &p->kernels.p[k];
+  const Kernel *kn = &p->kernels.p[k];
   for (size_t i = 0; i < kn->bufs.n; i++) {
     const int in = kn->bufs.p[i];
     if (in == out || ir->bufs.p[in].kind != BUF_ARENA || life[in].last != k || p->kernels.p[life[in].first].loop != kn->loop)
       continue;
-    if (ir->bufs.p[in].of || fixed[in] || !kernel_in_place(ir, kn, in, out)) continue;
+    if (ir->bufs.p[in].of || fixed[in] || (kn->overwrites != 1 + in && !kernel_in_place(ir, kn, in, out))) continue;
     if (!group_allows(p, group, k, &life[in], out) || life[out].bytes > life[host_of(life, in)].bytes) continue;
     life[out].host = in;
-    kn->may_alias = true;
     return;
   }
 }
 
-static void compute_in_place(Plan *p, Life *life) {
+static void compute_in_place(const Plan *p, Life *life) {
   bool *fixed = sliced_buffers(p->ir); /* a loop asks for a condition again, even after the last kernel that it guards */
   for (size_t k = 0; k < p->kernels.n; k++)
     if (p->kernels.p[k].when) fixed[when_buffer(&p->kernels.p[k])] = true;
@@ -235,16 +240,41 @@ static int64_t place_best(const Tunables *u, Life *l, int n, int64_t bound) {
   return best_top;
 }
 
+/* Finds all lives. Returns the number of buffers with places of their own, whose lives it copies to `placed`. */
+static int find_placed(const Plan *p, Life *life, Life *placed) {
+  int n = 0;
+  find_lives(p, life);
+  compute_in_place(p, life);
+  lengthen_lives(p, life);
+  for (int b = 0; b < (int)p->ir->bufs.n; b++)
+    if (p->ir->bufs.p[b].kind == BUF_ARENA && life[b].first >= 0 && life[b].host < 0) placed[n++] = life[b];
+  return n;
+}
+
+int64_t *sched_live_bytes(const Plan *p) {
+  const size_t nbuf = p->ir->bufs.n;
+  Life *life = xmalloc((nbuf + 1) * sizeof *life), *placed = xmalloc((nbuf + 1) * sizeof *placed);
+  int64_t *live = live_bytes(placed, find_placed(p, life, placed), (int)p->kernels.n);
+  free(life);
+  free(placed);
+  return live;
+}
+
+/* The kernel that writes a buffer in the memory of its host may access one place by two pointers. */
+static void note_aliases(Plan *p, const Life *life) {
+  for (size_t k = 0; k < p->kernels.n; k++) {
+    Kernel *kn = &p->kernels.p[k];
+    for (size_t i = 0; i < kn->bufs.n && kn->written.n == 1; i++)
+      kn->may_alias |= life[kn->written.p[0]].host == kn->bufs.p[i];
+  }
+}
+
 void sched_memplan(Plan *p) {
   IR *ir = p->ir;
   const int nbuf = (int)ir->bufs.n;
   Life *life = xmalloc((size_t)(nbuf + 1) * sizeof *life), *placed = xmalloc((size_t)(nbuf + 1) * sizeof *placed);
-  find_lives(p, life);
-  compute_in_place(p, life);
-  lengthen_lives(p, life);
-  int n = 0;
-  for (int b = 0; b < nbuf; b++)
-    if (ir->bufs.p[b].kind == BUF_ARENA && life[b].first >= 0 && life[b].host < 0) placed[n++] = life[b];
+  const int n = find_placed(p, life, placed);
+  note_aliases(p, life);
   const int64_t bound = peak_of_live(placed, n, (int)p->kernels.n), top = place_best(tunables_of(p->ir->ctx), placed, n, bound);
   for (int i = 0; i < n; i++) ir->bufs.p[placed[i].buf].offset = placed[i].offset;
   for (int b = 0; b < nbuf; b++)

@@ -63,6 +63,8 @@ void sched_states(Plan *p);                 /* needs: kernels with final buffers
                                                memory */
 bool kernel_in_place(const IR *ir, const Kernel *k, int in, int out); /* memplan.c: whether buffer `out` of k may be in the same
                                                                          memory as buffer `in` */
+int64_t *sched_live_bytes(const Plan *p);   /* by kernel: bytes of the arena that hold values while it runs; the caller calls
+                                               free */
 void sched_memplan(Plan *p);                /* needs: sched_states; gives: the other offsets, the rest of MemoryPlan */
 bool memplan_check(const Plan *p, Sb *why); /* returns true if the memory plan is correct: buffers in use at the same time
                                                overlap only where a kernel computes in place. Otherwise sets *why to the reason */

@@ -65,6 +65,8 @@ typedef struct Kernel {
                               bufs.p[i] takes the place of named[i]. NULL: prog names the buffers of bufs */
   VEC(int) locals;         /* buffers that the kernel's function makes itself (buf_is_own); bufs does not have them */
   bool may_alias;          /* true: two buffers of the kernel may share memory, so the kernel's pointers are not `restrict` */
+  int overwrites;          /* 1 + number of a buffer in whose memory the kernel may store its result. It is proved that the
+                              kernel loads no element after storing over it (lower/in_place.c). 0: no such buffer is known */
   const char *schedule;    /* text of all opts, nest after nest */
   VEC(NestSchedule) nests; /* canonical nests; they get their schedules in the step `schedule` */
   VEC(NestState) states;   /* current nests, from the step `schedule` to `programs` */
