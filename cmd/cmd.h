@@ -350,8 +350,8 @@ typedef struct Validated {
   bool done;
   int kept, found;
   ValidatedAt at, other;
-  Paired changed;          /* at `at`: the time of a run by the changed kernels, as a part of the time without schedules; n 0: not
-                              known */
+  Paired changed;          /* for the threads of `at`: the time with schedules, as a part of the time without, by the kernels that
+                              differ; n 0: not known */
   const Plan *plan;
   const Decision *decision;
   size_t ndecisions;

@@ -3,15 +3,15 @@
  *
  * Schedules and decisions have won in comparisons of kernels, many at a time. Some of them have won by chance, and the bundles
  * there had hooks, which a user's bundle lacks. So at last two bundles are measured as `tgc bench --vs-untuned --pairs` would: one
- * with all that is kept, and the one that `tgc compile` makes without schedules. Only whole runs count, in processes that are new.
+ * with all that is kept, and the one that `tgc compile` makes without schedules. Whole runs are measured, in processes that are new.
  * If a whole build is quick enough, the C compiler gets each bundle as one file, as a user's build does; code in other places may
  * take a few percent longer.
  *
  * Processes differ by several percent, since their memory has other addresses. So whole runs alone do not show a gain of two
  * percent in a few seconds. The comparison of kernels before was more exact, since it left out kernels that are the same in
- * both bundles. Its processes were not those by which the schedules were chosen. Its result is pooled with that of whole runs,
- * each by its precision. It may be wrong about the bundle by a little (tune_final_trust), so a small gain must show in whole
- * runs, too.
+ * both bundles. It had processes of its own, other than those by which the schedules were chosen. Its result and that of whole
+ * runs are pooled, each by its precision. The earlier one may be wrong about the bundle by tune_final_trust. So a small gain must
+ * show in whole runs, too.
  *
  * needs: two plans    gives: whether the tuned one is surely faster */
 #include "final_check.h"
@@ -73,6 +73,15 @@ static void check(Ctx *c, void *arg) {
   out->done = true;
 }
 
+static void print_ratios(const FinalAsk *ask, const FinalCheck *x) {
+  fprintf(stderr, "all that is kept, %d thread%s: %.4g ms, %.4g without; times %.4f, from %.4f to %.4f in %zu pairs", ask->threads,
+          ask->threads > 1 ? "s" : "", x->tuned, x->untuned, x->times.ratio, x->times.low, x->times.high, x->times.n);
+  if (ask->earlier.n)
+    fprintf(stderr, "; by kernels before %.4f, from %.4f to %.4f; both %.4f, from %.4f to %.4f", ask->earlier.ratio,
+            ask->earlier.low, ask->earlier.high, x->all.ratio, x->all.low, x->all.high);
+  fprintf(stderr, ": %s\n", x->passed ? "kept" : "not");
+}
+
 int final_check(Ctx *c, Races *r, const FinalAsk *ask, FinalCheck *out) {
   const Races before = *r;
   Final *f = ARENA_NEW(&c->model, Final, 1);
@@ -86,12 +95,6 @@ int final_check(Ctx *c, Races *r, const FinalAsk *ask, FinalCheck *out) {
   r->seconds = before.seconds;
   r->bare = before.bare;
   r->jobs = before.jobs;
-  if (r->o->verbose && !code && !out->same)
-    fprintf(stderr,
-            "all that is kept, %d thread%s: %.4g ms, %.4g without; times %.4f, from %.4f to %.4f in %zu pairs; by kernels before "
-            "%.4f, from %.4f to %.4f; both %.4f, from %.4f to %.4f: %s\n",
-            ask->threads, ask->threads > 1 ? "s" : "", out->tuned, out->untuned, out->times.ratio, out->times.low, out->times.high,
-            out->times.n, ask->earlier.ratio, ask->earlier.low, ask->earlier.high, out->all.ratio, out->all.low, out->all.high,
-            out->passed ? "kept" : "not");
+  if (r->o->verbose && !code && !out->same) print_ratios(ask, out);
   return code;
 }

@@ -6,7 +6,7 @@
  * few kernels shows in a few pairs of processes, where whole runs need hundreds. If the sides have other nests, kernels behind
  * such a nest find other data in the caches, so the next kernel counts, too.
  *
- * needs: two sides and their plans    gives: the ratio of their times, and its interval    keeps: sides and plans */
+ * needs: two sides and their plans    gives: the ratio of their times, and its interval    keeps: plans */
 #include "../../compiler/bundle/bundle.h"
 #include "sides.h"
 #include <math.h>
@@ -66,11 +66,13 @@ static void match(Matching *x, Matching *y) {
     }
 }
 
-/* Counts each kernel behind one that the other plan lacks. */
+/* Counts each kernel behind one that the other plan lacks. It goes backwards, so a kernel that counts for this reason does not make
+ * the next one count. */
 static void count_next(Matching *x, Matching *y) {
-  for (size_t k = x->p->kernels.n; k-- > 1;) {
+  for (size_t k = x->p->kernels.n; k-- > 0;) {
     const size_t j = x->other[k];
-    if (j && !x->other[k - 1]) x->other[k] = y->other[j - 1] = 0;
+    if (!j) continue;
+    if ((k && !x->other[k - 1]) || (j > 1 && !y->other[j - 2])) x->other[k] = y->other[j - 1] = 0;
   }
 }
 
@@ -92,7 +94,7 @@ static Paired changed_kernels(const SidePair *x) {
   Matching a = open_matching(x->plan), b = open_matching(x->changed);
   Reals logs = { 0 };
   match(&a, &b);
-  if (!same_nests(x->plan, x->changed)) count_next(&a, &b), count_next(&b, &a);
+  if (!same_nests(x->plan, x->changed)) count_next(&a, &b);
   for (size_t i = 0; i < side_lives(x->without); i++)
     VEC_PUSH(&logs, log(1 + (changed_ms(&b, x->with, i) - changed_ms(&a, x->without, i)) / side_life_ms(x->without, i)));
   const Paired p = paired_trimmed(logs.p, logs.n);

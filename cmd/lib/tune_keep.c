@@ -8,13 +8,18 @@
 #include <unistd.h>
 
 /* With -v: whether `tgc compile` makes the kernels that were validated, from the lock file. p: the plan that it makes */
-static void compare_plans(const Tuning *u, const Plan *p) {
+static size_t validated_kernels(const Tuning *u, const Plan *p) {
   const Plan *v = u->model.plan;
   size_t same = 0;
-  if (!u->o->verbose || !v) return;
-  for (size_t k = 0; k < p->kernels.n && k < v->kernels.n; k++) same += kernels_alike(&p->kernels.p[k], &v->kernels.p[k], true);
-  if (p->kernels.n != v->kernels.n) same = 0;
-  fprintf(stderr, "the lock file gives %zu of %zu kernels that were validated\n", same, v->kernels.n);
+  if (!v || p->kernels.n != v->kernels.n) return 0;
+  for (size_t k = 0; k < p->kernels.n; k++) same += kernels_alike(&p->kernels.p[k], &v->kernels.p[k], true);
+  return same;
+}
+
+static void compare_plans(const Tuning *u, const Plan *p) {
+  const Plan *v = u->model.plan;
+  if (u->o->verbose && v)
+    fprintf(stderr, "the lock file gives %zu of %zu kernels that were validated\n", validated_kernels(u, p), v->kernels.n);
 }
 
 /* Adds the best schedule of every measured nest, and writes the lock file. */
@@ -119,7 +124,9 @@ static bool keeps_schedules(const Tuning *u) {
 }
 
 /* An undecided comparison: another one may show a gain. */
-static bool is_undecided(Ctx *c, const Tuning *u) { return u->final.all.low < tunable(c, validate_model_gain); }
+static bool is_undecided(Ctx *c, const Tuning *u) {
+  return u->final.all.low < tunable(c, validate_model_gain) && u->final.times.low <= 1;
+}
 
 /* Decisions in the store become those of the cost models. A decision that the untuned model does not ask for is removed. If the
  * comparison is undecided, all are removed, so that they are tried again. untuned, tuned: lock files with all decisions of both
@@ -162,11 +169,12 @@ static void drop_all(Ctx *c, Tuning *u, const Plan *untuned) {
 }
 
 /* The time with all that is kept, as a part of the time without, by the comparisons of schedules and of decisions. n 0: not known.
- * Schedules and decisions of an earlier session were perhaps not compared in this one. */
+ * Decisions of an earlier session were compared in this one only if others were added. Schedules count only if the bundle has
+ * exactly the kernels that were validated. */
 static Paired known_gain(const Tuning *u) {
   const Paired none = { 1, 0, INFINITY, 0 }, same = { 1, 1, 1, SIZE_MAX };
-  const bool older = u->chosen.nchosen != (size_t)u->choices.kept, any = keeps_schedules(u);
-  if (older || (any && !u->model.kept)) return none;
+  const bool older = u->chosen.nchosen && !u->choices.kept, any = keeps_schedules(u);
+  if (older || (any && (!u->model.kept || validated_kernels(u, u->kept_plan) < u->kept_plan->kernels.n))) return none;
   return paired_product(u->choices.kept ? u->choices.gained : same, any ? u->model.changed : same);
 }
 

@@ -96,20 +96,26 @@ static void print_check(Ctx *c, const Tuning *u, const ValidatedAt *x) {
   if (x->high > x->low) printf(" (%.3f to %.3f times)", x->low, x->high);
 }
 
+/* Whether an earlier comparison of kernels was known */
+static bool is_pooled(const FinalCheck *x) { return x->all.low > x->times.low || x->all.high < x->times.high; }
+
 static void print_final(Ctx *c, const FinalCheck *x) {
   if (!x->done) return;
   if (x->same) puts("the bundle: the same code and weights as without tuning");
-  else
-    printf("the bundle, %s: tuned %s, untuned %s (%.3f to %.3f times in %zu pairs): %s\n", count_noun(&c->model, x->threads, "thread"),
-           time_text(c, x->tuned), time_text(c, x->untuned), x->times.low, x->times.high, x->times.n,
-           x->passed ? "kept" : "nothing is kept");
+  else {
+    printf("the bundle, %s: tuned %s, untuned %s (%.3f to %.3f times in %zu pairs", count_noun(&c->model, x->threads, "thread"),
+           time_text(c, x->tuned), time_text(c, x->untuned), x->times.low, x->times.high, x->times.n);
+    if (is_pooled(x)) printf("; with the comparison of kernels %.3f to %.3f", x->all.low, x->all.high);
+    printf("): %s\n", x->passed ? "kept" : "nothing is kept");
+  }
 }
 
 static json_t *final_json(const FinalCheck *x) {
   json_t *j = json_pack("{s:b, s:b, s:i}", "same", x->same, "kept", x->passed, "threads", x->threads);
   if (!x->same)
-    json_object_update_new(j, json_pack("{s:f, s:f, s:f, s:o, s:I}", "untuned_ms", x->untuned, "tuned_ms", x->tuned, "low",
-                                        x->times.low, "high", json_number(x->times.high), "pairs", (json_int_t)x->times.n));
+    json_object_update_new(j, json_pack("{s:f, s:f, s:f, s:o, s:f, s:o, s:I}", "untuned_ms", x->untuned, "tuned_ms", x->tuned, "low",
+                                        x->times.low, "high", json_number(x->times.high), "pooled_low", x->all.low, "pooled_high",
+                                        json_number(x->all.high), "pairs", (json_int_t)x->times.n));
   return j;
 }
 

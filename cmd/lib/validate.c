@@ -216,7 +216,7 @@ static void print_nest(const Validation *s, const Goal *g, int best) {
   const bool kept = best && (best == 1 || s->threads > 1);
   if (has_found(g))
     fprintf(stderr, "validated %.16s x %d: alone %.2f us, was %.2f; in the model %.2f us, was %.2f: %s %s\n", g->key, g->count,
-            g->best_us, g->base_us, nest_ms(s, g, 1) * 1e3, base, kept ? "kept" : "not", g->best);
+            g->best_us * g->count, g->base_us * g->count, nest_ms(s, g, 1) * 1e3, base, kept ? "kept" : "not", g->best);
   else if (g->measured && s->threads == 1)
     fprintf(stderr, "timed %.16s x %d: alone %.2f us, in the model %.2f\n", g->key, g->count, g->base_us * g->count, base);
   for (int k = 2; k < s->sides && k - 2 < g->nrivals; k++)

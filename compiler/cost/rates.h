@@ -25,7 +25,7 @@
 #define VALUE(rate, caller, value, source)
 #endif
 /* clang-format off */
-CALLER(TILE,      "register tiles of a nest: opt/heuristic.c")
+CALLER(TILE,      "register tiles of a nest: opt/tile_search.c")
 CALLER(MMA,       "tiles of a matrix instruction: opt/mma.c")
 CALLER(PARALLEL,  "chunks for threads: group/threads.c")
 CALLER(GROUP,     "kernel groups: group/group.c")
@@ -195,7 +195,7 @@ VALUE(FAR_BYTES, SPLIT,     8, "assumed: memory")
 RATE(MEMORY_BYTES, "bytes/cycle", "read rate of memory")
 VALUE(MEMORY_BYTES, GROUP,    5, "as Winograd tiles")
 VALUE(MEMORY_BYTES, WINOGRAD, 5, "measured per core with two cores reading; a core alone reaches 8")
-RATE(STREAMED, "part", "share of a CPU's measured read rate of memory at which weights reach a product that multiplies each several times")
+RATE(STREAMED, "part", "rate at which a product gets weights from memory, as a share of the CPU's measured read rate")
 VALUE(STREAMED, WINOGRAD, 0.75, "measured on Zen 5: kernels reach 6.2 to 7.7 of 9.4 bytes/cycle; 3.5 of 5.5 were best on Emerald Rapids")
 RATE(L2_VECTOR, "cycles", "loading a vector of weights from the second-level cache")
 VALUE(L2_VECTOR, TILE,      1, "one vector a cycle at best")

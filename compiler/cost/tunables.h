@@ -135,7 +135,7 @@ TUNABLE(double, fused_adds, 128, 0, 1000000, "loads", "most loads of parts by a 
 TUNABLE(bool, prefetch, true, 0, 1, "", "prefetch packed weights where panels are walked more than once")
 TUNABLE(double, prefetch_least, 1, 0, 1000, "times the first-level cache", "smaller weights need no prefetch: they stay in this cache")
 TUNABLE(int, prefetch_ahead, 8192, 64, 1048576, "bytes", "a low tile of rows prefetches the weights that lie this far ahead; fitted to BERT on Zen 5")
-TUNABLE(int, prefetch_even, 12, 1, 4096, "rows", "in a run of a range with at least this many rows, all tiles prefetch equal shares of the next panel: multiplying takes longer than reading; with vectors of 64 bytes, fewer with shorter ones; fitted to BERT on Zen 5")
+TUNABLE(int, prefetch_even, 12, 1, 4096, "rows", "in a run of a range with at least this many rows (for vectors of 64 bytes; fewer for shorter ones), all tiles prefetch equal shares of the next panel, since multiplying takes longer than reading; fitted to BERT on Zen 5")
 TUNABLE(int, prefetch_part, 6, 1, 64, "parts", "in a run of fewer rows, each tile but the first prefetches one of so many parts of the next panel; more made products whose weights lie in the third-level cache 1.2 times slower on Zen 5")
 TUNABLE(bool, prefetch_alone, true, 0, 1, "", "if a run reads a panel with one tile only, the tile counts as low, also for a fixed size")
 TUNABLE(int, prefetch_rows, 3, 1, 64, "rows", "a low tile of fewer rows prefetches nothing: the CPU itself starts its loads early enough")

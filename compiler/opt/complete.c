@@ -8,7 +8,7 @@
 Opts default_opts(IR *ir, Ref nest, const Target *t) {
   const Nest n = nest_open(ir, nest);
   if (target_has_threads(t)) return device_opts(ir, nest, t);
-  return fewer_rows(ir, nest, t, spread_rows(ir, nest, t, sized_default(ir, nest, t, heuristic_opts(ir, &n, t))));
+  return sized_fewer_rows(ir, nest, t, sized_spread_rows(ir, nest, t, sized_default(ir, nest, t, heuristic_opts(ir, &n, t))));
 }
 
 int default_best(IR *ir, Ref nest, const Target *t, int room, Opts *out) {

@@ -115,7 +115,7 @@ static void limit_rows(const Model *m, Tile *tile) {
 Opts opts_of_tile(Model *m, const Nest *n, Tile best) {
   IR *ir = m->ir;
   const Target *t = m->t;
-  const uint32_t brief = brief_ranges(m);
+  const uint32_t brief = tile_brief_ranges(m);
   Opts o = { 0 };
   limit_rows(m, &best);
   int rows = 1;
@@ -183,7 +183,7 @@ static void rank(Ranking *k, const Opts *o, double cost) {
 }
 
 static void rank_vectors(Model *m, const Nest *n, bool stages, Ranking *ranking) {
-  Finds finds = find_tiles(m, stages, ranking->room);
+  Finds finds = tile_find(m, stages, ranking->room);
   if (!finds.n) finds.tile[finds.n++] = (Tile){ -1, 1, -1, -1, 1, 1, false, 0, 1, false };
   for (int i = 0; i < finds.n; i++) {
     Opts o = opts_of_tile(m, n, finds.tile[i]);
@@ -246,13 +246,13 @@ static void rank_pairs(const Model *from, const Nest *n, int outer, int inner, R
   }
   Nest merged = nest_open(ir, nest);
   model_build(&m, ir, &merged, from->t);
-  uint32_t brief = brief_ranges(&m);
+  uint32_t brief = tile_brief_ranges(&m);
   int v = 0;
   while (m.range[v] != both) v++;
   for (int i = m.nout; i < m.n && rows; i++)
     if (m.range[i] == by[0]) brief &= ~(1u << i); /* only one row of the spread range is unrolled */
   for (uint32_t whole = 0; whole <= brief; whole += 1u << m.nout)
-    if (!(whole & ~brief)) search_lanes(&m, v, whole, &finds);
+    if (!(whole & ~brief)) tile_search_lanes(&m, v, whole, &finds);
   for (int i = 0; i < finds.n; i++) {
     Opts o = opts_of_tile(&m, &merged, finds.tile[i]);
     for (int k = 0; k < o.n; k++) {

@@ -51,7 +51,7 @@ static bool try_size(IR *ir, Ref nest, const Target *t, Ref r, int64_t values, S
   *x = (SizeTried){ .values = values };
   x->nest = nest_open(ir, range_part(ir, nest, r, 0, values, &x->part));
   model_build(&x->m, ir, &x->nest, t);
-  const Finds finds = find_tiles(&x->m, false, 1);
+  const Finds finds = tile_find(&x->m, false, 1);
   x->best = finds.n ? finds.tile[0] : (Tile){ 0 };
   return finds.n > 0;
 }
@@ -218,7 +218,7 @@ static void rows_along_one(IR *ir, Ref nest, Opts *o) {
 
 /* A size of the run may leave few rows of a tile. So the tile has most of its rows along another range, if it can. Then it is
  * full at small sizes, and fewer heights of it are left. */
-Opts spread_rows(IR *ir, Ref nest, const Target *t, Opts o) {
+Opts sized_spread_rows(IR *ir, Ref nest, const Target *t, Opts o) {
   tgcrt_size values;
   if (!ir->symbols.n) return o;
   if (!o.isa_op && !o.grouped && !o.staged) rows_along_one(ir, nest, &o);
@@ -238,7 +238,7 @@ Opts spread_rows(IR *ir, Ref nest, const Target *t, Opts o) {
 /* A product of two computed values may have rows and lanes along ranges that end at sizes, such as the scores of attention. Each
  * height of its tiles then has code for several widths. Such values are mostly in the nearest cache, so a tile has no more rows
  * than keep the multipliers busy. */
-Opts fewer_rows(IR *ir, Ref nest, const Target *t, Opts o) {
+Opts sized_fewer_rows(IR *ir, Ref nest, const Target *t, Opts o) {
   const Opts most = o;
   Opt *rows = NULL;
   int vectors = 1;

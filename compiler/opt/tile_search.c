@@ -92,14 +92,14 @@ bool tile_unrolls(const Model *m, uint32_t whole, int v) {
   return true;
 }
 
-uint32_t brief_ranges(const Model *m) {
+uint32_t tile_brief_ranges(const Model *m) {
   uint32_t brief = 0;
   for (int i = m->nout; i < m->n; i++)
     brief |= (uint32_t)(m->extent[i] <= tunable(m->ir->ctx, whole_terms) && !range_limit(node(m->ir, m->range[i]))) << i;
   return brief;
 }
 
-void search_lanes(Model *m, int v, uint32_t whole, Finds *finds) {
+void tile_search_lanes(Model *m, int v, uint32_t whole, Finds *finds) {
   for (int lanes = m->t->vector_bytes / m->lane_bytes; lanes >= 2; lanes /= 2) {
     if (lanes * 4 < target_least_vector(m->t) || (m->lane_bytes == 2 && !target_sums_halves(m->t, lanes))) return;
     if (m->extent[v] < lanes || m->selects[v] || whole >> v & 1 || !tile_unrolls(m, whole, v)) continue;
@@ -108,15 +108,15 @@ void search_lanes(Model *m, int v, uint32_t whole, Finds *finds) {
   }
 }
 
-Finds find_tiles(Model *m, bool stages, int room) {
+Finds tile_find(Model *m, bool stages, int room) {
   const int nv = m->ordered ? m->nout : m->n; /* ranges that may be lanes */
-  const uint32_t brief = brief_ranges(m);
+  const uint32_t brief = tile_brief_ranges(m);
   Finds finds = { .room = room, .gain = tunable(m->ir->ctx, tile_gain) };
   m->stages = stages;
   for (uint32_t whole = 0; whole <= brief; whole += 1u << m->nout) {
     if (whole & ~brief) continue;
     if (tile_unrolls(m, whole, -1)) search_tiles(m, -1, 1, whole, &finds);
-    for (int v = 0; v < nv && m->t->vector_bytes; v++) search_lanes(m, v, whole, &finds);
+    for (int v = 0; v < nv && m->t->vector_bytes; v++) tile_search_lanes(m, v, whole, &finds);
   }
   return finds;
 }

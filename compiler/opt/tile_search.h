@@ -20,11 +20,11 @@ int tile_terms(const Model *m, uint32_t whole);
 /* Returns whether the ranges `whole` of the reduction may be unrolled in a tile with lanes along range v. Such ranges
  * are short and innermost, or copies share the vectors that are read along them. */
 bool tile_unrolls(const Model *m, uint32_t whole, int v);
-uint32_t brief_ranges(const Model *m); /* returns a bit for each short range of the reduction */
+uint32_t tile_brief_ranges(const Model *m); /* returns a bit for each short range of the reduction */
 /* Considers all tiles with lanes along range v, in the widest vectors that fit it. */
-void search_lanes(Model *m, int v, uint32_t whole, Finds *finds);
+void tile_search_lanes(Model *m, int v, uint32_t whole, Finds *finds);
 /* Considers all tiles. stages: also those that stage an operand. room: most tiles that are kept */
-Finds find_tiles(Model *m, bool stages, int room);
+Finds tile_find(Model *m, bool stages, int room);
 
 /* Returns the schedule of the nest n that has this tile. */
 Opts opts_of_tile(Model *m, const Nest *n, Tile best);

@@ -137,7 +137,7 @@ void race_all(Batch *b, bool quick);
 /* ---- race_sizes.c ---- */
 /* Times candidates in the timed runs of Lab.runs, by the functions of Batch.course. The time of a candidate is the mean of its
  * times in these runs (mean_of_runs in tune.h). At the end, sends the tuner a line "sizes" for each candidate that has run. The
- * line has the candidate's median time in each timed run. */
+ * line has the candidate's typical time in each timed run, the lower quartile of its samples. */
 extern const Course sizes_course;
 
 /* ---- candidate_device.c ---- */

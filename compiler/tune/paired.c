@@ -51,7 +51,10 @@ static Paired about(double log_ratio, double off, size_t n) {
 Paired paired_pooled(Paired x, Paired y) {
   const double a = width(x), b = width(y);
   if (!isfinite(a) || !(b > 0)) return y;
-  if (!isfinite(b) || !(a > 0)) return x;
+  if (!isfinite(b) || !(a > 0)) {
+    x.n = y.n;
+    return x;
+  }
   const double wx = 1 / (a * a), wy = 1 / (b * b);
   return about((wx * log(x.ratio) + wy * log(y.ratio)) / (wx + wy), 1 / sqrt(wx + wy), y.n);
 }

@@ -90,7 +90,8 @@ Paired paired_of(const double *log_ratio, size_t n); /* log_ratio: the natural l
 /* As paired_of, but one disturbed process has little influence on the result. If n is 6 to 256, leaves out the k pairs with the
  * least ratios and the k pairs with the greatest ratios. k is n / 8, but at least 1 */
 Paired paired_trimmed(const double *log_ratio, size_t n);
-/* Returns the mean of two independent estimates of one ratio. Each counts by the inverse of its variance. n is that of y. */
+/* Returns the mean of two independent estimates of one ratio. Each counts by the inverse square of the width of
+ * its interval. n is that of y. */
 Paired paired_pooled(Paired x, Paired y);
 /* Returns the estimate of the product of two ratios that were measured independently. n is the lesser one. */
 Paired paired_product(Paired x, Paired y);

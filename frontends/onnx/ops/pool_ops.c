@@ -42,7 +42,7 @@ static Ref max_places(Build *b, const Window *w, Ref taps, Ref max) {
   }
   Ref hit = g_binary(ir, OP_CMPEQ, taps, max);
   if (dt_float(in_dt(b, 0))) hit = g_binary(ir, OP_OR, hit, g_binary(ir, OP_CMPNE, taps, taps));
-  Ref first = g_reduce(ir, OP_MIN, g_where(ir, hit, window_padded(b, w, place, none), none), tap_axes(w));
+  Ref first = g_reduce(ir, OP_MIN, g_where(ir, hit, window_padded(b, w, place, none), none), window_tap_axes(w));
   Ref y = attr_int(b, "storage_order") ? columns_first(b, w, first) : first;
   bool hollow = false; /* taps may lie on both sides of the input with none inside */
   for (int i = 0; i < w->n; i++) hollow |= w->dilation[i] > w->in[i];
@@ -53,9 +53,9 @@ void op_max_pool(Build *b) {
   Window w;
   pool_read(b, &w);
   Ref taps = window_padded(b, &w, b->in[0], type_limit(b->ir, in_dt(b, 0), false));
-  Ref max = g_reduce(b->ir, OP_MAX, taps, tap_axes(&w));
-  b->out[0] = without_axes(b->ir, max, tap_axes(&w));
-  if (b->nout > 1 && b->n->out[1]) b->out[1] = without_axes(b->ir, max_places(b, &w, taps, max), tap_axes(&w));
+  Ref max = g_reduce(b->ir, OP_MAX, taps, window_tap_axes(&w));
+  b->out[0] = without_axes(b->ir, max, window_tap_axes(&w));
+  if (b->nout > 1 && b->n->out[1]) b->out[1] = without_axes(b->ir, max_places(b, &w, taps, max), window_tap_axes(&w));
 }
 
 /* The same counts for a range of sizes: sums of the ones in each window, with the shape of the result */
@@ -68,7 +68,7 @@ static Ref counted_ones(Build *b, const Window *w, bool with_pad) {
     if (with_pad) at.lo[i] = at.hi[i] = 0;
   }
   const Ref zero = c_int(ir, acc_type(in_dt(b, 0)), 0), ones = g_stored(ir, g_expand(ir, num(b, zero, 1), w->n + 2, dims));
-  return without_axes(ir, g_reduce(ir, OP_ADD, window_padded(b, &at, ones, zero), tap_axes(w)), tap_axes(w));
+  return without_axes(ir, g_reduce(ir, OP_ADD, window_padded(b, &at, ones, zero), window_tap_axes(w)), window_tap_axes(w));
 }
 
 /* Number of elements that each window counts on axis i. Padding counts if with_pad; elements that ceil_mode reads beyond it
@@ -143,8 +143,8 @@ void op_average_pool(Build *b) {
   bool with_pad = attr_int(b, "count_include_pad"), uniform = true, varies = false;
   DType acc = acc_type(in_dt(b, 0));
   int64_t all = 1;
-  Ref sum = g_reduce(ir, OP_ADD, window_padded(b, &w, g_cast(ir, b->in[0], acc), c_int(ir, acc, 0)), tap_axes(&w));
-  Ref y = without_axes(ir, sum, tap_axes(&w)), count = 0;
+  Ref sum = g_reduce(ir, OP_ADD, window_padded(b, &w, g_cast(ir, b->in[0], acc), c_int(ir, acc, 0)), window_tap_axes(&w));
+  Ref y = without_axes(ir, sum, window_tap_axes(&w)), count = 0;
   for (int i = 0; i < w.n; i++) {
     uniform &= !w.over[i] && (with_pad || (!w.lo[i] && !w.hi[i]));
     all *= w.k[i];
@@ -176,7 +176,7 @@ void op_lp_pool(Build *b) {
   DType acc = acc_type(in_dt(b, 0));
   pool_read(b, &w);
   Ref taps = window_padded(b, &w, g_cast(ir, b->in[0], acc), c_int(ir, acc, 0));
-  b->out[0] = g_cast(ir, without_axes(ir, lp_sum(b, taps, tap_axes(&w), attr_int(b, "p")), tap_axes(&w)), in_dt(b, 0));
+  b->out[0] = g_cast(ir, without_axes(ir, lp_sum(b, taps, window_tap_axes(&w), attr_int(b, "p")), window_tap_axes(&w)), in_dt(b, 0));
 }
 
 void op_global_lp_pool(Build *b) {

@@ -17,7 +17,7 @@ typedef struct Window {
 static inline int64_t window_reach(const Window *w, int i) { /* extent that a window covers along spatial axis i */
   return (w->k[i] - 1) * w->dilation[i] + 1;
 }
-static inline uint32_t tap_axes(const Window *w) { return ((1u << w->n) - 1) << (2 + w->n); } /* in a view by windows */
+static inline uint32_t window_tap_axes(const Window *w) { return ((1u << w->n) - 1) << (2 + w->n); } /* in a view by windows */
 
 /* Reads input, strides, dilations and pads. kernel: extents of the weights, or of kernel_shape */
 void window_read(Build *b, Window *w, const Node *x, const int64_t *kernel);
