@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* sized_numbers.c: elements of constants that follow from numbers of entries, as values that serve all sizes.
  *
- * Such an element is a number of entries, its inverse, or half of it. The number has a sample at each probe. A formula is found
- * for the samples: an extent, or a product, sum or difference of extents. sized_proof.c tries the formula for all sizes.
+ * Such an element is a number of entries, its inverse, a share of it, or the number less a half. The number has a sample at
+ * each probe. A formula is found for the samples: an extent, or a product, sum or difference of extents. sized_proof.c tries the
+ * formula for all sizes.
  *
  * needs: the extents that sized_fit.c has found    gives: nodes that compute the element    keeps: Sizing */
 #include "sized_parts.h"

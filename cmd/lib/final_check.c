@@ -2,8 +2,8 @@
 /* final_check.c: the last comparison of `tgc tune`.
  *
  * Schedules and decisions have won in comparisons of kernels, many at a time. Some of them have won by chance, and the bundles
- * there had hooks, which a user's bundle lacks. So at last two bundles are measured as `tgc bench --vs-untuned --pairs` would: one
- * with all that is kept, and the one that `tgc compile` makes without schedules. Whole runs are measured, in processes that are new.
+ * there had hooks, which a user's bundle lacks. So at last two bundles are measured as `tgc bench --vs-untuned --pairs` would:
+ * one with all that is kept, and the one that `tgc compile` makes without schedules. Whole runs are measured, in new processes.
  * If a whole build is quick enough, the C compiler gets each bundle as one file, as a user's build does; code in other places may
  * take a few percent longer.
  *
@@ -74,8 +74,8 @@ static void check(Ctx *c, void *arg) {
 }
 
 static void print_ratios(const FinalAsk *ask, const FinalCheck *x) {
-  fprintf(stderr, "all that is kept, %d thread%s: %.4g ms, %.4g without; times %.4f, from %.4f to %.4f in %zu pairs", ask->threads,
-          ask->threads > 1 ? "s" : "", x->tuned, x->untuned, x->times.ratio, x->times.low, x->times.high, x->times.n);
+  fprintf(stderr, "all that is kept, %d thread%s: %.4g ms, %.4g without; times %.4f, from %.4f to %.4f in %zu pairs",
+          ask->threads, ask->threads > 1 ? "s" : "", x->tuned, x->untuned, x->times.ratio, x->times.low, x->times.high, x->times.n);
   if (ask->earlier.n)
     fprintf(stderr, "; by kernels before %.4f, from %.4f to %.4f; both %.4f, from %.4f to %.4f", ask->earlier.ratio,
             ask->earlier.low, ask->earlier.high, x->all.ratio, x->all.low, x->all.high);

@@ -21,7 +21,7 @@ struct GraphChoices {      /* result of graph_choices */
                               the end */
   double with, without;    /* if `kept` is not 0: ms of a run with the decisions in `chosen`, and ms of a run without them.
                               GraphAsk.threads threads share each run */
-  Paired gained;           /* if `kept` is not 0: the time with `chosen`, as a part of the time without, by the kernels that differ */
+  Paired gained;           /* if `kept` is not 0: the time with `chosen`, as a part of the time without, by kernels that differ */
   Side side;               /* the side (sides.h) built with `chosen`; zeros: there is none */
   const Plan *plan;        /* the plan of `side`; NULL: there is no side */
   const char *made;        /* path of a lock file with all decisions of `plan`; NULL: there is no side */

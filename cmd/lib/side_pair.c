@@ -66,8 +66,8 @@ static void match(Matching *x, Matching *y) {
     }
 }
 
-/* Counts each kernel behind one that the other plan lacks. It goes backwards, so a kernel that counts for this reason does not make
- * the next one count. */
+/* Counts each kernel behind one that the other plan lacks. It goes backwards, so a kernel that counts for this reason does not
+ * make the next one count. */
 static void count_next(Matching *x, Matching *y) {
   for (size_t k = x->p->kernels.n; k-- > 0;) {
     const size_t j = x->other[k];

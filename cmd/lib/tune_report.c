@@ -112,10 +112,11 @@ static void print_final(Ctx *c, const FinalCheck *x) {
 
 static json_t *final_json(const FinalCheck *x) {
   json_t *j = json_pack("{s:b, s:b, s:i}", "same", x->same, "kept", x->passed, "threads", x->threads);
-  if (!x->same)
-    json_object_update_new(j, json_pack("{s:f, s:f, s:f, s:o, s:f, s:o, s:I}", "untuned_ms", x->untuned, "tuned_ms", x->tuned, "low",
-                                        x->times.low, "high", json_number(x->times.high), "pooled_low", x->all.low, "pooled_high",
-                                        json_number(x->all.high), "pairs", (json_int_t)x->times.n));
+  if (x->same) return j;
+  json_object_update_new(j, json_pack("{s:f, s:f, s:f, s:o, s:I}", "untuned_ms", x->untuned, "tuned_ms", x->tuned, "low",
+                                      x->times.low, "high", json_number(x->times.high), "pairs", (json_int_t)x->times.n));
+  if (is_pooled(x))
+    json_object_update_new(j, json_pack("{s:f, s:o}", "pooled_low", x->all.low, "pooled_high", json_number(x->all.high)));
   return j;
 }
 

@@ -75,7 +75,7 @@ TUNABLE(int, walk_trees, 10, 1, 64, "walks", "decision trees that are walked in 
 TUNABLE(int, walk_rows, 16, 1, 64, "walks", "walks of several rows through one tree that alternate: these walks share cache lines, so more of them pay than in walk_trees")
 TUNABLE(int, sized_narrow, 4, 1, 16, "lanes", "lanes of the narrower vectors behind the last wide vector, where a range ends at a size of the run, and most lanes of a transposing copy; a power of two")
 TUNABLE(int, sized_groups, 1, 0, 1, "", "1: if groups of entries, such as the tiles of Winograd's convolution, end at a size of the run, all whole groups get a nest without conditions on the size")
-TUNABLE(int, sized_single, 1, 0, 1, "", "1: where lanes run along a dimension that may be one entry, a nest of its own serves runs of one entry")
+TUNABLE(bool, sized_single, true, 0, 1, "", "where lanes run along a dimension that may be one entry, a nest of its own serves runs of one entry")
 TUNABLE(int, sized_part, 4, 0, 64, "values", "groups, such as tiles of Winograd's convolution, with at most this many values have nests without conditions for a part of a group; each pair of values takes code")
 TUNABLE(int, pad_distance, 512, 64, 1048576, "bytes", "for a range of sizes: rows at a multiple of this distance share few sets of the first-level cache, and are made longer (pad_share)")
 TUNABLE(int, pad_share, 20, 1, 1000, "entries", "most entries that are added to a row (pad_distance): the number of its entries, divided by this")
@@ -132,6 +132,7 @@ TUNABLE(double, device_parts_gain, 1, 1, 100, "times as fast", "sums in parts mu
 TUNABLE(double, fused_adds, 128, 0, 1000000, "loads", "most loads of parts by a thread that reads sums; more loads take longer than a separate launch")
 
 /* ---- prefetch ---- */
+TUNABLE(bool, overwrite, true, 0, 1, "", "with ranges of sizes, a kernel with a reduction stores over a value that it is the last to read, if the arena becomes smaller")
 TUNABLE(bool, prefetch, true, 0, 1, "", "prefetch packed weights where panels are walked more than once")
 TUNABLE(double, prefetch_least, 1, 0, 1000, "times the first-level cache", "smaller weights need no prefetch: they stay in this cache")
 TUNABLE(int, prefetch_ahead, 8192, 64, 1048576, "bytes", "a low tile of rows prefetches the weights that lie this far ahead; fitted to BERT on Zen 5")

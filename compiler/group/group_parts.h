@@ -74,7 +74,7 @@ void group_uses(const IR *ir, const Group *c, Uses *uses);  /* appends the uses 
 double group_gain(const IR *ir, const Group *c, const Ends *ends, const Target *t);
 /* Returns whether a run of few entries has too few chunks for all threads, which could share the loops of a large kernel. */
 bool leaves_threads_idle(const Plan *p, const Group *c);
-/* Returns whether a group of a model with ranges of sizes gains less than `group_sized` of its kernels' cycles at the greatest sizes.
- * A run of few entries calls the group's kernels for chunks without work, and its tiles end with a chunk. */
+/* Returns whether a group of a model with ranges of sizes gains less than `group_sized` of its kernels' cycles at the greatest
+ * sizes. A run of few entries calls the group's kernels for chunks without work, and its tiles end with a chunk. */
 bool gains_little(const Plan *p, const Group *c, double gain);
 #endif

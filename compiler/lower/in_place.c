@@ -17,12 +17,13 @@
 #include <string.h>
 
 /* limits of a proof: loads and stores; loops around one of them; terms of an index; combinations of sizes; iterations of a loop
- * with a table */
-enum { ACCESSES_MOST = 96, DEPTH_MOST = 12, TERMS_MOST = 24, RUNS_MOST = 4096, TABLE_MOST = 128 };
+ * with a table; steps, a tenth of a second */
+enum { ACCESSES_MOST = 96, DEPTH_MOST = 12, TERMS_MOST = 24, RUNS_MOST = 4096, TABLE_MOST = 128, STEPS_MOST = 5000000 };
 
 typedef struct IndexTerm { int64_t coef; Ref leaf, range; } IndexTerm; /* range: that below the leaf; 0: none */
 
 typedef struct LoopWalk {  /* a loop around an access, in a run */
+  size_t at;               /* position of the loop in the program: several loops may have one range */
   Ref range;
   int64_t trips, step;
   bool tabled;             /* the address does not advance by equal steps: table has what each iteration adds */
@@ -45,6 +46,7 @@ typedef struct InPlace {
   Accessed *access;
   int n;
   bool threads;            /* several threads may run chunks of the program */
+  int64_t left;            /* steps of the proof that are left */
 } InPlace;
 
 /* ---- the accesses ---- */
@@ -63,13 +65,17 @@ static bool add_terms(const IR *ir, Ref r, int64_t coef, Accessed *a) {
   return fits;
 }
 
+/* open: positions of the loops around it */
 static bool add_access(InPlace *p, size_t at, const Refs *open) {
   const Node *x = node(p->ir, p->prog->p[at]);
   if (p->n == ACCESSES_MOST || open->n > DEPTH_MOST || node(p->ir, access_index(x))->lanes > 1) return false;
   Accessed *a = &p->access[p->n++];
   *a = (Accessed){ .store = x->op == OP_STORE, .at = at, .depth = (int)open->n };
   a->lanes = a->store ? node(p->ir, store_value(x))->lanes : x->lanes;
-  for (size_t d = 0; d < open->n; d++) a->loop[d].range = open->p[d];
+  for (size_t d = 0; d < open->n; d++) {
+    a->loop[d].at = open->p[d];
+    a->loop[d].range = loop_range(node(p->ir, p->prog->p[open->p[d]]));
+  }
   return add_terms(p->ir, access_index(x), 1, a);
 }
 
@@ -80,7 +86,7 @@ static bool find_accesses(InPlace *p, int in, int out) {
   bool ok = true;
   for (size_t i = 0; i < p->prog->n && ok; i++) {
     const Node *x = node(ir, p->prog->p[i]);
-    if (x->op == OP_LOOP) VEC_PUSH(&open, loop_range(x));
+    if (x->op == OP_LOOP) VEC_PUSH(&open, (Ref)i);
     if (x->op == OP_END) open.n--;
     for (int k = 0; k < x->nsrc && ok; k++) {
       const Node *b = node(ir, x->src[k]);
@@ -295,21 +301,23 @@ static bool same_iteration(const InPlace *all, const Pair *p) {
 
 static int64_t added(const LoopWalk *w, int64_t i) { return w->tabled ? w->table[i] : w->step * i; }
 
-/* In the special loop no load comes behind a store that it meets. */
-static bool special_in_order(const Pair *p) {
+/* In the special loop no load comes behind a store that it meets. open: how far the paired loops that may be at different iterations
+ * move one address from the other */
+static bool special_in_order(InPlace *all, const Pair *p, int64_t open) {
   const LoopWalk *l = &p->load->loop[p->special], *s = &p->store->loop[p->special];
-  const int64_t used = l->trips - p->load->ahead;
+  const int64_t used = l->trips - (p->load->ahead && p->special == p->load->depth - 1);
   bool ok = l->trips <= TABLE_MOST;
   for (int64_t i = 0; i < used && ok; i++)
     for (int64_t j = 0; j <= i && ok; j++) {
       if (i == j && p->load->at < p->store->at) continue;
       const int64_t move = added(s, j) - added(l, i);
-      ok = p->rest.lo + move > 0 || p->rest.hi + move < 0;
+      ok = --all->left > 0 && (p->rest.lo - open + move > 0 || p->rest.hi + open + move < 0);
     }
   return ok;
 }
 
-static bool in_order_with(const InPlace *all, Pair *p) {
+static bool in_order_with(InPlace *all, Pair *p) {
+  if (--all->left <= 0) return false;
   pair_loops(p);
   Reach reach = p->rest;
   if (p->special >= 0) add_reach(&reach, &p->load->loop[p->special], -1);
@@ -317,13 +325,13 @@ static bool in_order_with(const InPlace *all, Pair *p) {
   const int64_t open = find_equal(p, reach);
   if (reach.lo - open > 0 || reach.hi + open < 0) return true; /* they never meet */
   if (!same_iteration(all, p)) return false;
-  return p->special < 0 ? p->load->at < p->store->at : special_in_order(p);
+  return p->special < 0 ? p->load->at < p->store->at : special_in_order(all, p, open);
 }
 
-static bool in_order(const InPlace *all, const Accessed *load, const Accessed *store) {
+static bool in_order(InPlace *all, const Accessed *load, const Accessed *store) {
   Pair p = { .load = load, .store = store };
   bool ok = load->never || store->never;
-  while (p.common < load->depth && p.common < store->depth && load->loop[p.common].range == store->loop[p.common].range)
+  while (p.common < load->depth && p.common < store->depth && load->loop[p.common].at == store->loop[p.common].at)
     p.common++;
   for (p.special = -1; p.special < p.common && !ok; p.special++) ok = in_order_with(all, &p);
   return ok;
@@ -348,7 +356,7 @@ static bool next_run(const Symbols *s, int64_t *run) {
 }
 
 bool program_in_place(const IR *ir, const Refs *prog, int chunks, int in, int out) {
-  InPlace p = { .ir = ir, .prog = prog, .threads = chunks > 1 };
+  InPlace p = { .ir = ir, .prog = prog, .threads = chunks > 1, .left = STEPS_MOST };
   RunSizes run = { 0 };
   int64_t runs = 1;
   for (int k = 0; k < ir->symbols.n && runs <= RUNS_MOST; k++) {

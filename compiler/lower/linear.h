@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* linear.h: internal to linearize.c: a nest as a tree of loops. loop_tree.c makes the tree, sum_order.c orders the sums of a
- * loop, and linearize.c emits micro-ops by both. */
+/* linear.h: internal to linearize.c, loop_tree.c and sum_order.c: a nest as a tree of loops. loop_tree.c makes the tree,
+ * sum_order.c orders the sums of a loop, and linearize.c emits micro-ops by both. */
 #ifndef TGC_LINEAR_H
 #define TGC_LINEAR_H
 #include "lower.h"

@@ -2,8 +2,8 @@
 /* overwrite.c: lets kernels with reductions store over a value that they are the last to read.
  *
  * memplan.c computes element by element in place. A kernel with a reduction, such as a softmax, reads a row several times. Here
- * its program is asked: in_place.c proves that no load comes after a store to its element. Only kernels at the peak of live bytes are
- * asked, and only where the peak falls, so other plans stay as they are.
+ * its program is asked: in_place.c proves that no load comes after a store to its element. Only kernels at the peak of live bytes
+ * are asked, and only where the peak falls, so other plans stay as they are.
  *
  * The last vector of a row may be moved back to end with the row. Then it reads elements that the vector before it has stored. In
  * such a loop each vector is loaded one iteration ahead, before the store of the vector before it. This takes a register, and no
@@ -119,10 +119,16 @@ static void list_body(Ahead *a, const Refs *prog, size_t from, size_t end, Ref r
   }
   for (size_t k = 0; k < a->loads.n; k++) {
     const Node *x = node(ir, next.p[k]);
-    listing_put(&a->list, node_make(ir, OP_SET, (DType)x->dt, x->lanes, 2, (Ref[]){ a->accs.p[k], next.p[k] }, 0, NULL, 0, NULL));
+    const Ref both[] = { a->accs.p[k], next.p[k] };
+    listing_put(&a->list, node_make(ir, OP_SET, (DType)x->dt, x->lanes, 2, both, 0, NULL, 0, NULL));
   }
   VEC_FREE(&next);
   VEC_FREE(&src);
+}
+
+/* Ops that stand in a program as often as they happen */
+static bool is_repeated(Op op) {
+  return op == OP_LOOP || op == OP_END || op == OP_STORE || op == OP_SET || op == OP_ACC || op == OP_GET;
 }
 
 bool program_load_ahead(IR *ir, const Refs *prog, int in, int out, Refs *made) {
@@ -138,7 +144,7 @@ bool program_load_ahead(IR *ir, const Refs *prog, int in, int out, Refs *made) {
       list_body(&a, prog, i + 1, end, loop_range(x));
       a.any = true;
       i = end - 1;
-    } else if (x->op == OP_LOOP || x->op == OP_END || x->op == OP_STORE || x->op == OP_SET || x->op == OP_ACC || x->op == OP_GET) {
+    } else if (is_repeated((Op)x->op)) {
       listing_put(&a.list, r);
     } else {
       listing_once(&a.list, r);
@@ -158,53 +164,67 @@ static bool has_reduction(const IR *ir, const Kernel *k) {
   return any;
 }
 
-/* Kernel k stores over `in`, if that is proved. */
-static bool overwrite(Plan *p, Kernel *k, int in) {
+/* Kernel k stores over `in`, if that is proved. before: gets the program as it was, if loads come one iteration ahead now. */
+static bool overwrite(Plan *p, Kernel *k, int in, Refs *before) {
   IR *ir = p->ir;
   const int out = k->written.p[0];
   Refs ahead = { 0 };
-  const bool as_is = program_in_place(ir, &k->prog, k->chunks, in, out);
-  const bool later = !as_is && program_load_ahead(ir, &k->prog, in, out, &ahead) && program_in_place(ir, &ahead, k->chunks, in, out);
-  if (later) {
-    VEC_FREE(&k->prog);
+  if (program_in_place(ir, &k->prog, k->chunks, in, out)) return true;
+  if (program_load_ahead(ir, &k->prog, in, out, &ahead) && program_in_place(ir, &ahead, k->chunks, in, out)) {
+    *before = k->prog;
     k->prog = ahead;
-  } else {
-    VEC_FREE(&ahead);
+    kernel_buffers(ir, k); /* listed in the order of the program */
+    return true;
   }
-  return as_is || later;
+  VEC_FREE(&ahead);
+  return false;
 }
 
-/* Finds a value that kernel k may store over, so that fewer bytes are live while it runs. */
-static bool find_overwritten(Plan *p, int k, int64_t live) {
+/* Finds a value that kernel k may store over, so that fewer bytes are live while it runs. C lets a compiler move accesses of
+ * different types past each other, so both values have one type. */
+static bool find_overwritten(Plan *p, int k, int64_t live, Refs *before) {
   Kernel *kn = &p->kernels.p[k];
   bool found = false;
-  if (kn->group_size != 1 || kn->chunks_per_task || kn->written.n != 1 || kn->overwrites || !has_reduction(p->ir, kn)) return false;
+  if (kn->group_size != 1 || kn->chunks_per_task || kn->written.n != 1) return false;
+  if (kn->overwrites || !has_reduction(p->ir, kn)) return false;
   for (size_t i = 0; i < kn->bufs.n && !found; i++) {
-    const int in = kn->bufs.p[i];
-    if (in == kn->written.p[0] || p->ir->bufs.p[in].kind != BUF_ARENA) continue;
-    if (dt_bytes(p->ir->bufs.p[in].dt) != dt_bytes(p->ir->bufs.p[kn->written.p[0]].dt)) continue;
+    const int in = kn->bufs.p[i], out = kn->written.p[0];
+    if (in == out || p->ir->bufs.p[in].kind != BUF_ARENA || p->ir->bufs.p[in].dt != p->ir->bufs.p[out].dt) continue;
     kn->overwrites = 1 + in;
     int64_t *now = sched_live_bytes(p);
-    found = now[k] < live && overwrite(p, kn, in);
+    found = now[k] < live && overwrite(p, kn, in, before);
     free(now);
     if (!found) kn->overwrites = 0;
   }
   return found;
 }
 
+typedef struct Changed { int kernel; Refs before; } Changed; /* before: the program; empty: it is the same */
+
+static void change_back(Plan *p, Changed *x) {
+  Kernel *k = &p->kernels.p[x->kernel];
+  k->overwrites = 0;
+  if (!x->before.n) return;
+  VEC_FREE(&k->prog);
+  k->prog = x->before;
+  x->before = (Refs){ 0 };
+  kernel_buffers(p->ir, k);
+}
+
 /* Lowers the greatest number of live bytes; false: some kernel with that many cannot. Then the kernels are as before. */
 static bool lower_peak(Plan *p) {
   const int n = (int)p->kernels.n;
   int64_t *live = sched_live_bytes(p), peak = 0, lower = 0;
-  VEC(int) changed = { 0 };
+  VEC(Changed) changed = { 0 };
   bool ok = true;
   for (int k = 0; k < n; k++) peak = live[k] > peak ? live[k] : peak;
   for (int k = 0; k < n && ok && peak; k++) {
     if (live[k] < peak) continue;
     int64_t *now = sched_live_bytes(p);
     if (now[k] == peak) {
-      ok = find_overwritten(p, k, peak);
-      if (ok) VEC_PUSH(&changed, k);
+      Changed x = { .kernel = k };
+      ok = find_overwritten(p, k, peak, &x.before);
+      if (ok) VEC_PUSH(&changed, x);
     }
     free(now);
   }
@@ -212,7 +232,10 @@ static bool lower_peak(Plan *p) {
   live = sched_live_bytes(p);
   for (int k = 0; k < n; k++) lower = live[k] > lower ? live[k] : lower;
   ok &= lower < peak;
-  for (size_t i = 0; i < changed.n && !ok; i++) p->kernels.p[changed.p[i]].overwrites = 0;
+  for (size_t i = 0; i < changed.n; i++) {
+    if (!ok) change_back(p, &changed.p[i]);
+    VEC_FREE(&changed.p[i].before);
+  }
   VEC_FREE(&changed);
   free(live);
   return ok;
@@ -222,5 +245,6 @@ void step_overwrite(Plan *p, Kernel *unused) {
   (void)unused;
   if (p->base || p->in->target->variants) return; /* other programs run on the same memory */
   if (!p->ir->symbols.n) return; /* a bundle for one size stays as it is: its gains were not measured on every machine */
+  if (!tunable(p->ir->ctx, overwrite)) return;
   while (lower_peak(p)) continue;
 }

@@ -8,8 +8,8 @@
  *
  * A product of few rows reads each panel with one tile only, and low tiles of rows (opt/sized.c) often do. The instructions of
  * several rows fill the CPU's window of instructions, so few loads are under way at a time. Such a tile requests what it reads
- * soon. With four rows, two layers of BERT took 1.5 ms in place of 1.8 in a bundle
- * for a range of sizes. With eight rows they took 1.3 ms in place of 1.9 in a bundle for this size (Zen 5).
+ * soon. With four rows, two layers of BERT took 1.5 ms in place of 1.8 in a bundle for a range of sizes. With eight rows they
+ * took 1.3 ms in place of 1.9 in a bundle for this size (Zen 5).
  *
  * In a bundle for one size, a tile of one or two rows has more vectors in each row. Its loads are under way early enough. In a
  * bundle for a range, a single row has as few vectors as the rows of whole tiles, so it requests, too.

@@ -271,7 +271,7 @@ enum { HEURISTIC_MOST = 16 };
 int heuristic_best(IR *ir, const Nest *n, const Target *t, int room, Opts *out);
 /* ---- sized_tiles.c: tiles for ranges of sizes. Each returns the schedule unchanged if no size of a run ends its tiles ---- */
 Opts sized_default(IR *ir, Ref nest, const Target *t, Opts most); /* suits small and typical sizes; most: the heuristic's */
-Opts sized_spread_rows(IR *ir, Ref nest, const Target *t, Opts o);      /* most rows of the tile along a range of constant extent */
+Opts sized_spread_rows(IR *ir, Ref nest, const Target *t, Opts o); /* most rows of the tile along a range of constant extent */
 Opts sized_fewer_rows(IR *ir, Ref nest, const Target *t, Opts o);       /* no more rows than keep the multipliers busy */
 
 /* ---- complete.c: schedules of nests for which none is given, and of remnants ---- */

@@ -38,7 +38,8 @@ Ref sized_pairs(IR *ir, Ref nest, Ref r, const tgcrt_size *values, int tile, Ref
   const Ref later = ix_lt(ir, ix_const(ir, 0), by[1]), own = ix_lt(ir, second, rows); /* the second row is of this sequence */
   const Ref next = ix_lt(ir, ix_add(ir, sequence, one), size_value(ir, size_number(ir, *others)));
   const Ref shared[2] = { own, ix_and(ir, ix_lt(ir, odd, one), next) };
-  const Ref has[3] = { later, node_make(ir, OP_OR, DT_BOOL, 1, 2, shared, 0, NULL, 0, NULL), ix_lt(ir, ix_add(ir, first, odd), rows) };
+  const Ref either = node_make(ir, OP_OR, DT_BOOL, 1, 2, shared, 0, NULL, 0, NULL);
+  const Ref has[3] = { later, either, ix_lt(ir, ix_add(ir, first, odd), rows) };
   Ref gate = node_make(ir, OP_WHERE, DT_BOOL, 1, 3, has, 0, NULL, 0, NULL);
   const Ref same = as_number(ir, ix_and(ir, later, own));
   const Ref crosses = as_number(ir, ix_and(ir, later, ix_and(ir, ix_lt(ir, rows, ix_add(ir, second, one)), shared[1])));

@@ -176,7 +176,8 @@ void op_lp_pool(Build *b) {
   DType acc = acc_type(in_dt(b, 0));
   pool_read(b, &w);
   Ref taps = window_padded(b, &w, g_cast(ir, b->in[0], acc), c_int(ir, acc, 0));
-  b->out[0] = g_cast(ir, without_axes(ir, lp_sum(b, taps, window_tap_axes(&w), attr_int(b, "p")), window_tap_axes(&w)), in_dt(b, 0));
+  const Ref sum = lp_sum(b, taps, window_tap_axes(&w), attr_int(b, "p"));
+  b->out[0] = g_cast(ir, without_axes(ir, sum, window_tap_axes(&w)), in_dt(b, 0));
 }
 
 void op_global_lp_pool(Build *b) {
