@@ -323,8 +323,8 @@ void opts_add_nest(Plan *p, Kernel *k, Ref scheduled, Ref nest) {
   Sb text = { 0 };
   ir->origin = node(ir, nest)->origin;
   Opts o = default_opts(ir, sized_scheduled(ir, scheduled), p->in->target);
-  for (int i = o.n; i-- > 0;) /* no copies whose rests would be further nests */
-    if (o.opt[i].lanes == 1 && range_ends_early(ir, scheduled, o.opt[i].range)) opts_drop(&o, i);
+  for (int i = o.n; i-- > 0;)
+    if (o.opt[i].lanes == 1 && opens_range(ir, scheduled, o.opt[i].range)) opts_drop(&o, i); /* little code */
   opts_complete(ir, nest, p->in->target, &o);
   opts_print(ir, nest, &o, &text);
   const size_t at = rest_add(p, k, 0, nest, text.p);

@@ -161,7 +161,7 @@ bool sized_pair_gate(const IR *ir, Ref gate, int *row);
 /* Appends to `parts` the remnants that o leaves */
 void opts_parts(IR *ir, Ref nest, const Target *t, const Opts *o, Remnants *parts);
 /* Behind the step `rests`: adds a nest to k->states, as one more rest of the first nest, and cuts its own rests. `nest` is
- * `scheduled` with further loops outside. The default schedule of `scheduled` is applied, without copies along sized ranges. */
+ * `scheduled` with further loops outside. The default schedule of `scheduled` is applied, without copies of the nest's body. */
 void opts_add_nest(Plan *p, Kernel *k, Ref scheduled, Ref nest);
 Ref device_tile(IR *ir, Ref nest, const Opts *o);   /* on a device: splits all ranges of o, calls device_warp and
                                                        device_order, and returns the new nest */

@@ -176,10 +176,26 @@ static bool may_end_at_none(IR *ir, const Kernel *k, int dimension, int several)
   return may;
 }
 
+/* No run runs the nest: it was one for runs of one entry. */
+static bool never_runs(const IR *ir, Ref nest) {
+  const Nest n = nest_open(ir, nest);
+  bool never = false;
+  for (int k = 0; k < n.n && !never; k++) {
+    const int64_t limit = range_limit(node(ir, n.ranges[k]));
+    never = limit && !greatest_size(ir, (int)limit - 1);
+  }
+  return never;
+}
+
+/* Nests that no run runs any more are dropped, unless rests of theirs stay. The first one stays. */
 static void end_at_none(IR *ir, Kernel *k, int dimension, int several) {
-  for (size_t i = 0; i < k->states.n; i++) {
+  for (size_t i = k->states.n; i-- > 0;) {
     NestState *s = &k->states.p[i];
     s->nest = nest_of_several(ir, s, dimension, several, s->opts);
+    const bool last = i + 1 == k->states.n || s[1].depth <= s->depth;
+    if (!i || !last || !never_runs(ir, s->nest)) continue;
+    memmove(s, s + 1, (k->states.n - 1 - i) * sizeof *s);
+    k->states.n--;
   }
 }
 
