@@ -318,17 +318,7 @@ void step_rests(Plan *p, Kernel *k) {
   cut_states(p, k, 0);
 }
 
-void opts_add_nest(Plan *p, Kernel *k, Ref scheduled, Ref nest) {
-  IR *ir = p->ir;
-  Sb text = { 0 };
-  ir->origin = node(ir, nest)->origin;
-  Opts o = default_opts(ir, sized_scheduled(ir, scheduled), p->in->target);
-  for (int i = o.n; i-- > 0;)
-    if (o.opt[i].lanes == 1 && opens_range(ir, scheduled, o.opt[i].range)) opts_drop(&o, i); /* little code */
-  opts_complete(ir, nest, p->in->target, &o);
-  opts_print(ir, nest, &o, &text);
-  const size_t at = rest_add(p, k, 0, nest, text.p);
-  sb_free(&text);
+void rest_cut(Plan *p, Kernel *k, size_t at) {
   prepare(p, k, at);
   cut_states(p, k, at);
 }

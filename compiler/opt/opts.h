@@ -160,9 +160,8 @@ bool sized_pair_gate(const IR *ir, Ref gate, int *row);
 /* ---- opts.c ---- */
 /* Appends to `parts` the remnants that o leaves */
 void opts_parts(IR *ir, Ref nest, const Target *t, const Opts *o, Remnants *parts);
-/* Behind the step `rests`: adds a nest to k->states, as one more rest of the first nest, and cuts its own rests. `nest` is
- * `scheduled` with further loops outside. The default schedule of `scheduled` is applied, without copies of the nest's body. */
-void opts_add_nest(Plan *p, Kernel *k, Ref scheduled, Ref nest);
+/* Behind the step `rests`, for a nest that rest_add has inserted as the last one of k->states: applies the steps up to `rests` */
+void rest_cut(Plan *p, Kernel *k, size_t at);
 Ref device_tile(IR *ir, Ref nest, const Opts *o);   /* on a device: splits all ranges of o, calls device_warp and
                                                        device_order, and returns the new nest */
 

@@ -2,9 +2,9 @@
 /* sized_copy.c: runs of one entry read what a kernel copies, not the copy.
  *
  * For ranges of sizes, a kernel copies the keys of an attention so that lanes lie side by side (schedule/materialize.c). In a run
- * of one entry, a vector along the entries has one value that counts. The products of such a run take less time from the original,
- * where the terms of a sum lie side by side. So each reader of the copy gets a nest of its own for these runs, which loads from the
- * original. All other nests of the readers and the copying kernel do nothing in these runs.
+ * of one entry, a vector along the entries has one value that counts. The products of such a run take less time from the
+ * original, where the terms of a sum lie side by side. So each reader of the copy gets a nest of its own for these runs, which
+ * loads from the original. All other nests of the readers and the copying kernel do nothing in these runs.
  *
  * A kernel is left as it is unless this is proved:
  *   - The kernel only copies: each element of the copy is an element of one buffer, and no kernel stores to that buffer later.
@@ -61,7 +61,7 @@ static bool has_places(IR *ir, Ref index, const Refs *ranges) {
   int64_t step, other, zero;
   bool has = true;
   for (size_t i = 0; i < ranges->n && has; i++) has = ix_split(ir, rest, ranges->p[i], &step, &rest) && step > 0;
-  for (size_t i = 0; i < ranges->n && has; i++) { /* what lies inside of a value ends before the next one */
+  for (size_t i = 0; i < ranges->n && has; i++) { /* steps of this range are longer than all that lies inside */
     int64_t inside = 0;
     ix_split(ir, index, ranges->p[i], &step, &rest);
     for (size_t k = 0; k < ranges->n; k++) {
@@ -199,6 +199,22 @@ static void end_at_none(IR *ir, Kernel *k, int dimension, int several) {
   }
 }
 
+/* Adds the nest to k->states, for runs of one entry, and cuts its rests. Its schedule has no copies of the nest's body, so that
+ * it takes little code. */
+static void add_single(Plan *p, Kernel *k, Ref nest, int dimension) {
+  IR *ir = p->ir;
+  const Ref single = sized_if_single(ir, nest, dimension);
+  Sb text = { 0 };
+  ir->origin = node(ir, nest)->origin;
+  Opts o = default_opts(ir, sized_scheduled(ir, nest), p->in->target);
+  for (int i = o.n; i-- > 0;)
+    if (o.opt[i].lanes == 1 && opens_range(ir, nest, o.opt[i].range)) opts_drop(&o, i);
+  opts_complete(ir, single, p->in->target, &o);
+  opts_print(ir, single, &o, &text);
+  rest_cut(p, k, rest_add(p, k, 0, single, text.p));
+  sb_free(&text);
+}
+
 /* Kernel number k copies. Changes it and its readers, if this is proved for all of them. */
 static void skip_copy(Plan *p, size_t k, const Copy *c) {
   IR *ir = p->ir;
@@ -213,7 +229,7 @@ static void skip_copy(Plan *p, size_t k, const Copy *c) {
   for (size_t i = 0; i < p->kernels.n && may; i++) {
     Kernel *reader = &p->kernels.p[i];
     if (i == k || nests.p[i]) end_at_none(ir, reader, c->dimension, several);
-    if (nests.p[i]) opts_add_nest(p, reader, nests.p[i], sized_if_single(ir, nests.p[i], c->dimension));
+    if (nests.p[i]) add_single(p, reader, nests.p[i], c->dimension);
   }
   VEC_FREE(&nests);
 }
