@@ -147,6 +147,7 @@ void states_put(Kernel *k, Refs *nests);    /* replaces the current nests of k b
  *   dedup.c     match, reuse
  *   legalize.c  libm
  *   linearize.c programs
+ *   sized_copy.c originals
  *   steps.c     variants ---- */
 #define STEP(letter, name, scope, kinds, level, needs, gives, gloss) void step_##name(Plan *p, Kernel *k);
 #include "steps.h"

@@ -23,6 +23,7 @@ STEP('B', peel,      NEST,   ANY, L_NEST,   "opts",                "borders as n
 STEP('G', dot_groups, NEST,  CPU, L_NEST,   "opts",                "ranges of kind dot, row and depth",             "group the values of reductions for dot-product and matrix instructions")
 STEP('O', reorder,   NEST,   ANY, L_NEST,   "opts",                "loops in the order of the schedule",            "move loops outside of others")
 STEP('R', rests,     NEST,   ANY, L_NEST,   "opts, ordered loops", "extents that tiles divide",                     "make nests for the elements that tiles do not cover")
+STEP('d', originals, PLAN,   CPU, L_NEST,   "rests of all kernels",    "nests that load from a copy's original",        "for ranges of sizes: let runs of one entry load from the original of a copy")
 STEP('I', adds,      PLAN,   DEVICE, L_NEST, "nests of parts",      "fewer nests",                                   "add parts of sums where the sums are read")
 STEP('T', tile,      NEST,   ANY, L_NEST,   "extents that tiles divide", "blocks, copies and lanes as ranges",      "split ranges into blocks, loops, copies and lanes")
 STEP('Q', panels,    NEST,   DEVICE, L_NEST, "split ranges",       "rows of WeightPlan.packed",                     "lay out, in the order of their reduction, the weights that panels copy")

@@ -292,14 +292,9 @@ static void end_stores(IR *ir, NestState *s) {
   }
 }
 
-void step_rests(Plan *p, Kernel *k) {
-  if (target_has_threads(p->in->target)) { /* gates replace rests: they keep accesses behind a range from memory */
-    for (size_t at = 0; at < k->states.n; at++) end_stores(p->ir, &k->states.p[at]);
-    for (size_t at = 0; at < k->states.n; at++)
-      if (k->states.p[at].opts->split) split_state(p, k, at);
-    return;
-  }
-  for (size_t at = 0; at < k->states.n; at++) { /* the loop also meets rests of rests */
+/* Cuts the rests of the nests from number `at` on. The loop also meets rests of rests. */
+static void cut_states(Plan *p, Kernel *k, size_t at) {
+  for (; at < k->states.n; at++) {
     Opts *o = k->states.p[at].opts;
     const int wanted = o->nparts;
     Remnants parts = { 0 };
@@ -311,6 +306,21 @@ void step_rests(Plan *p, Kernel *k) {
     for (int i = 0; i < wanted; i++) prepare(p, k, rest_add(p, k, at, parts.p[i].nest, o->part[i]));
     VEC_FREE(&parts);
   }
+}
+
+void step_rests(Plan *p, Kernel *k) {
+  if (target_has_threads(p->in->target)) { /* gates replace rests: they keep accesses behind a range from memory */
+    for (size_t at = 0; at < k->states.n; at++) end_stores(p->ir, &k->states.p[at]);
+    for (size_t at = 0; at < k->states.n; at++)
+      if (k->states.p[at].opts->split) split_state(p, k, at);
+    return;
+  }
+  cut_states(p, k, 0);
+}
+
+void rest_cut(Plan *p, Kernel *k, size_t at) {
+  prepare(p, k, at);
+  cut_states(p, k, at);
 }
 
 static void tile(Plan *p, NestState *s) {

@@ -121,6 +121,11 @@ void sized_check(IR *ir, Ref nest);                /* fails if the nest might ac
  * Then returns a range of `nest` that must have no values in these runs. Sets *several to the extent with the number of its
  * values: 0 in these runs, and as before in others. Returns 0 if it appends no nest. */
 Ref sized_single(IR *ir, Ref nest, const Opts *o, int *several, Remnants *parts);
+/* Returns the nest without loops along the dimension, which is right for runs in which the dimension is one entry. Returns 0 if
+ * there is no such nest. */
+Ref sized_without(IR *ir, Ref nest, int dimension);
+int sized_several(IR *ir, int dimension); /* an extent: the dimension's size, but 0 if it is one entry. -1: too many extents */
+Ref sized_if_single(IR *ir, Ref nest, int dimension); /* the nest, which only runs if the dimension is one entry */
 
 /* ---- sized_inside.c ---- */
 /* Returns the nest with one more loop. The body of this loop runs once, or not at all if row `number` of IR.sizes is 0. The new
@@ -155,6 +160,8 @@ bool sized_pair_gate(const IR *ir, Ref gate, int *row);
 /* ---- opts.c ---- */
 /* Appends to `parts` the remnants that o leaves */
 void opts_parts(IR *ir, Ref nest, const Target *t, const Opts *o, Remnants *parts);
+/* Behind the step `rests`, for a nest that rest_add has inserted as the last one of k->states: applies the steps up to `rests` */
+void rest_cut(Plan *p, Kernel *k, size_t at);
 Ref device_tile(IR *ir, Ref nest, const Opts *o);   /* on a device: splits all ranges of o, calls device_warp and
                                                        device_order, and returns the new nest */
 

@@ -75,15 +75,30 @@ static Ref with_single(IR *ir, Ref nest, int dimension, Ref *first) {
   return single;
 }
 
+Ref sized_without(IR *ir, Ref nest, int dimension) {
+  static const Opts none = { 0 };
+  Ref first;
+  const Ref single = may_be_single(ir, nest, &none, dimension) ? with_single(ir, nest, dimension, &first) : 0;
+  return single && first ? single : 0;
+}
+
+int sized_several(IR *ir, int dimension) {
+  const Extent more = { .of = dimension, .times = 1, .plus = -1, .over = 1, .most = 1 };
+  return extent_times(ir, dimension, extent_make(ir, more));
+}
+
+Ref sized_if_single(IR *ir, Ref nest, int dimension) {
+  const tgcrt_size one = { 1, (int)extent_most(ir, dimension) + 1, 1, TGCRT_SIZE_LEFT, dimension };
+  return sized_only_if(ir, nest, size_number(ir, one), 0);
+}
+
 Ref sized_single(IR *ir, Ref nest, const Opts *o, int *several, Remnants *parts) {
   const int d = tunable(ir->ctx, sized_single) ? dimension_in_lanes(ir, nest, o) : -1;
   Ref first;
   if (d < 0 || !may_be_single(ir, nest, o, d)) return 0;
   const Ref single = with_single(ir, nest, d, &first);
   if (!first || reductions_below(ir, single)) return 0; /* other sums would have lanes along the dimension again */
-  const tgcrt_size one = { 1, (int)extent_most(ir, d) + 1, 1, TGCRT_SIZE_LEFT, d };
-  const Extent more = { .of = d, .times = 1, .plus = -1, .over = 1, .most = 1 };
-  *several = extent_times(ir, d, extent_make(ir, more));
-  VEC_PUSH(parts, ((Remnant){ .nest = sized_only_if(ir, single, size_number(ir, one), 0) }));
+  *several = sized_several(ir, d);
+  VEC_PUSH(parts, ((Remnant){ .nest = sized_if_single(ir, single, d) }));
   return first;
 }

@@ -669,6 +669,14 @@ static const struct { int low, high; const char *text, *isa; Groups groups; } wr
   { 1, 5,
     .text = "x = input f32[3,n] \"x\"\nq = input f32[3,1] \"q\"\np = cast q : i64\nf = reshape x : [n*3,1]\n"
     "s = scatter f, p, q op=add axis=0\ny = reshape s : [3,n]\noutput y \"y\"\n" },
+  /* In a run of one entry, two kernels load keys from the original of a copy, which is empty then. */
+  { 1, 9,
+    .text = "x = input f32[n,16] \"x\"\nt = mul x, 0.5\nh = reshape t : [n,2,8]\nkp = permute h perm=[1,0,2]\n"
+    "k = reshape kp : [2,1,n,8]\nqe = exp x\nqh = reshape qe : [n,2,8]\nqp = permute qh perm=[1,0,2]\n"
+    "q = reshape qp : [2,n,1,8]\np = mul q, k\nr = reduce p op=add axes=[3]\ns = reshape r : [2,n,n]\n"
+    "m = reduce s op=max axes=[2]\nd = sub s, m\ne = exp d\noutput e \"y\"\nvt = tanh x\nvh = reshape vt : [n,2,8]\n"
+    "vp = permute vh perm=[1,0,2]\nv = reshape vp : [2,n,1,8]\nw = mul v, k\nwr = reduce w op=add axes=[3]\n"
+    "z = reshape wr : [2,n,n]\noutput z \"z\"\n" },
 };
 
 static void written_graphs(void **state) {
