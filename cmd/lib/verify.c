@@ -26,6 +26,7 @@ typedef struct Verify {
   bool strict;              /* the user gave the tolerances: an error outside of them has no excuse */
   Tensor *exact;   /* the interpreter's outputs; NULL: not computed yet */
   double *excused; /* by output of a run: error of the data that explains a difference; 0: none */
+  double *amplified; /* by output of a run: the limit of errors that roundings explain, if one of them exceeds it; else 0 */
   json_t *report;
   Checks checks;
   int failed; /* number of failed outputs */
@@ -38,19 +39,22 @@ typedef struct Verify {
 static json_t *real_json(double v) { return isfinite(v) ? json_real(v) : json_string(isnan(v) ? "nan" : "inf"); }
 
 /* Largest error that the error model allows for an element, among those outside the tolerance but inside the model's limit. 0:
- * some element is outside of both. */
+ * some element is outside of both. Sets v->amplified. */
 static double allowed(const Verify *v, size_t output, const Tensor *variance, double fallback) {
   const Tensor *got = &v->got[output], *want = &v->want[output];
   const double cap = rounding_cap(want, fallback);
   double most = 0;
+  bool inside = true;
   for (int64_t i = 0; i < want->elems; i++) {
     const double x = tensor_at(got, i), y = tensor_at(want, i), d = fabs(x - y);
     const double room = rounding_room(variance, i, cap);
     if (x == y || (isnan(x) && isnan(y)) || d <= v->o->atol + v->o->rtol * fabs(y)) continue;
-    if (!(d <= room)) return 0;
+    if (!(d <= rounding_room(variance, i, INFINITY)) && !(d <= room)) return 0;
+    inside &= d <= room;
     most = fmax(most, room);
   }
-  return most;
+  v->amplified[output] = inside ? 0 : cap;
+  return inside ? most : 0;
 }
 
 /* Evaluates the model for all data sets. */
@@ -172,6 +176,7 @@ static const char *diff_text(Ctx *c, const Verify *v, size_t i, const Diff *d, b
   if (d->bad && !passed)
     sb_printf(&s, ", worst [%lld] %.9g for %.9g", (long long)d->worst, tensor_at(&v->got[i], d->worst),
               tensor_at(&v->want[i], d->worst));
+  if (v->amplified[i] > 0) sb_printf(&s, "; roundings may cost as much here, but no more than %.3g is allowed", v->amplified[i]);
   if (d->bad && v->excused[i] > 0 && v->from_data)
     sb_printf(&s, ", but near the exact result; the data differs from it by up to %.3g", v->excused[i]);
   if (d->bad && v->excused[i] > 0 && !v->from_data)
@@ -345,6 +350,7 @@ static void build_and_compare(Ctx *c, void *arg) {
   Diff *d = ARENA_NEW(&c->model, Diff, n + 1);
   json_t *list = json_array(), *metrics = json_array();
   v->excused = ARENA_NEW(&c->model, double, n + 1);
+  v->amplified = ARENA_NEW(&c->model, double, n + 1);
   judge(c, v, d);
   for (size_t i = 0; i < n; i++) {
     report_output(c, v, i, &d[i], list);

@@ -12,8 +12,8 @@
  * with_double true: f32, f16 and bf16 values are computed and kept in double; only the results are rounded to their types (the
  * accurate reference). with_double false: the value of each op is rounded to the type of the op, with two exceptions. A reduction
  * of floats accumulates in double, and only the final value is rounded. A product that only a REDUCE(ADD) uses is added
- * unrounded, as a multiply-add does. With IR.half_steps, matrix products of f16 values round the sum each time a product is
- * added. IR.half_steps has no effect on matrix products with fewer than 4 rows, columns or terms. */
+ * unrounded, as a multiply-add does. With IR.half_steps, sums of products of f16 values are rounded each time a product is
+ * added. */
 bool interp_graph(IR *ir, const Ref *outputs, int n, const Tensor *const *inputs, Arena *a, bool with_double,
                   int64_t steps, Tensor *results);
 

@@ -178,9 +178,12 @@ static void store_c(Job *j, const Tiles *t, const Sweep *m, int64_t m0, int mm, 
   }
 }
 
+/* Each sum is rounded to a half, which only `contract` does */
+static bool steps_in_halves(const Job *j) { return eval_ir(j->e)->half_steps && j->x->dt == DT_F16 && j->out->dt == DT_F16; }
+
 static void contract(Job *j, const Sweep *batch, const Sweep *m, const Sweep *n, const Sweep *k) {
   Tiles *t = xmalloc(sizeof *t);
-  bool floats = dt_float((DType)j->x->dt), halves = eval_ir(j->e)->half_steps && j->x->dt == DT_F16 && j->out->dt == DT_F16;
+  const bool floats = dt_float((DType)j->x->dt), halves = steps_in_halves(j);
   int64_t nb = tape_points(&j->t, batch), nm = tape_points(&j->t, m), nn = tape_points(&j->t, n), nk = tape_points(&j->t, k);
   for (int64_t bi = 0; bi < nb; bi++) {
     tape_seek(&j->t, batch, bi);
@@ -225,7 +228,8 @@ static bool reduce(Job *j) {
     Sweep m = tape_axes(&j->t, a & ~b), n = tape_axes(&j->t, b & ~a), batch = tape_axes(&j->t, a & b);
     if (tape_points(&j->t, &m) < tape_points(&j->t, &n)) m = tape_axes(&j->t, j->kept & ~b);
     else n = tape_axes(&j->t, j->kept & ~a);
-    if (tape_points(&j->t, &m) >= 4 && tape_points(&j->t, &n) >= 4 && points >= 4) {
+    const bool large = tape_points(&j->t, &m) >= 4 && tape_points(&j->t, &n) >= 4 && points >= 4;
+    if (large || steps_in_halves(j)) {
       if (!eval_spend(j->e, results, points)) return false;
       contract(j, &batch, &m, &n, &reduced);
       return true;
