@@ -184,8 +184,11 @@ static const char *bound(Render *w, const char *chunk, const char *constant, con
     const char *limit = size_text(w, range_limit(range) - 1, (DType)range->dt);
     return quotient(w, (DType)range->dt, arena_printf(&w->a, "%s * %s", chunk, limit), chunks);
   }
-  if (units % chunks && units > 1 && w->ir->symbols.n)
-    return quotient(w, (DType)range->dt, arena_printf(&w->a, "%s * %lld", chunk, units), chunks);
+  if (units % chunks && w->ir->symbols.n) {
+    const long long by = i64_gcd(units, chunks);
+    const char *all = units == by ? chunk : arena_printf(&w->a, "%s * %lld", chunk, units / by);
+    return quotient(w, (DType)range->dt, all, chunks / by);
+  }
   if (units == 1) return arena_printf(&w->a, "%s / %lld", chunk, chunks);
   if (units % chunks) return arena_printf(&w->a, "%s * %lld / %lld", chunk, units, chunks);
   return units == chunks ? chunk : arena_printf(&w->a, "%s * %lld", chunk, units / chunks);
