@@ -399,7 +399,7 @@ static bool put_statement(Render *w, size_t at) {
 static bool of_size(const Render *w, const Node *x) {
   if (x->op != OP_ADD && x->op != OP_MUL && x->op != OP_SUB) return false;
   const Node *a = node(w->ir, lhs(x)), *b = node(w->ir, rhs(x));
-  return a->op == OP_SIZE || b->op == OP_SIZE || (b->op == OP_CONST && of_size(w, a));
+  return a->op == OP_SIZE || b->op == OP_SIZE || of_size(w, b) || (b->op == OP_CONST && of_size(w, a));
 }
 
 /* Whether a value is written inside an expression: it is used once, in the block that computes it, and no effect can come
