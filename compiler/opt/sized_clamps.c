@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sized_clamps.c: leaves out clamps of indices that no run needs.
  *
- * A reversed sequence reads entry MAX(n - 1 - i, 0). Bounds of nodes hold for all sizes at once, so they do not say that n - 1 - i
+ * A reversed sequence reads entry MAX(n - 1 - i, 0). Bounds of nodes hold for all sizes at once. They do not say that n - 1 - i
  * is at least 0. A run has few sizes, however: for each size of a dimension, a loop that ends at it has known iterations. A
  * clamp that changes nothing in any of these runs goes. A run in which a loop of the nest has no iteration does not count. A
  * clamp stays where a comparison, another clamp or a quotient uses it: its bounds decide these for all runs.
