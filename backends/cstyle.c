@@ -170,6 +170,11 @@ static const char *size_text(Render *w, int64_t number, DType d) {
   return arena_printf(&w->a, "%s%s[%lld]", cast, w->sizes ? w->sizes : "n", (long long)number);
 }
 
+/* x / by for x >= 0. The division is unsigned, which takes fewer instructions. */
+static const char *quotient(Render *w, DType d, const char *x, long long by) {
+  return arena_printf(&w->a, "(%s)((%s)(%s) / %lld)", w->l->type[d], w->l->type[d == DT_I64 ? DT_U64 : DT_U32], x, by);
+}
+
 /* Where a loop begins or ends: a constant, or the current chunks' share of its units. */
 static const char *bound(Render *w, const char *chunk, const char *constant, const Node *range) {
   const long long units = (long long)range_extent(range), chunks = w->k->chunks;
@@ -177,7 +182,12 @@ static const char *bound(Render *w, const char *chunk, const char *constant, con
   if (range->dt != target_count(w->t)) chunk = arena_printf(&w->a, "(%s)%s", w->l->type[range->dt], chunk); /* a wider one */
   if (range_limit(range)) {
     const char *limit = size_text(w, range_limit(range) - 1, (DType)range->dt);
-    return arena_printf(&w->a, "%s * %s / %lld", chunk, limit, chunks);
+    return quotient(w, (DType)range->dt, arena_printf(&w->a, "%s * %s", chunk, limit), chunks);
+  }
+  if (units % chunks && w->ir->symbols.n) {
+    const long long by = i64_gcd(units, chunks);
+    const char *all = units == by ? chunk : arena_printf(&w->a, "%s * %lld", chunk, units / by);
+    return quotient(w, (DType)range->dt, all, chunks / by);
   }
   if (units == 1) return arena_printf(&w->a, "%s / %lld", chunk, chunks);
   if (units % chunks) return arena_printf(&w->a, "%s * %lld / %lld", chunk, units, chunks);
@@ -389,7 +399,7 @@ static bool put_statement(Render *w, size_t at) {
 static bool of_size(const Render *w, const Node *x) {
   if (x->op != OP_ADD && x->op != OP_MUL && x->op != OP_SUB) return false;
   const Node *a = node(w->ir, lhs(x)), *b = node(w->ir, rhs(x));
-  return a->op == OP_SIZE || b->op == OP_SIZE || (b->op == OP_CONST && of_size(w, a));
+  return a->op == OP_SIZE || b->op == OP_SIZE || of_size(w, b) || (b->op == OP_CONST && of_size(w, a));
 }
 
 /* Whether a value is written inside an expression: it is used once, in the block that computes it, and no effect can come

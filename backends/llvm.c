@@ -179,7 +179,7 @@ static const char *put_bound(Render *w, const char *chunk, const Node *range, co
   const int chunks = w->k->chunks;
   const char *type = llvm_scalar[range->dt];
   if (range->dt != target_count(w->t)) chunk = llvm_emit(w, "sext %s %s to %s", llvm_scalar[target_count(w->t)], chunk, type);
-  if (limit) return llvm_emit(w, "sdiv %s %s, %d", type, llvm_emit(w, "mul nsw %s %s, %s", type, chunk, limit), chunks);
+  if (limit) return llvm_emit(w, "udiv %s %s, %d", type, llvm_emit(w, "mul nsw %s %s, %s", type, chunk, limit), chunks);
   if (units == chunks) return chunk;
   if (units % chunks == 0) return llvm_emit(w, "mul nsw %s %s, %lld", type, chunk, units / chunks);
   return llvm_emit(w, "sdiv %s %s, %d", type, llvm_emit(w, "mul nsw %s %s, %lld", type, chunk, units), chunks);

@@ -154,8 +154,15 @@ Ref sized_groups(IR *ir, Ref nest, Opts *o, Ref r, const tgcrt_size *values, Rem
  * `others` sequences, which all have such rows. The rows of two sequences follow one another; *inside is the range over the two
  * rows of a tile. */
 Ref sized_pairs(IR *ir, Ref nest, Ref r, const tgcrt_size *values, int tile, Ref beside, const tgcrt_size *others, Ref *inside);
+/* Number of the size that counts the values of whole tiles, if a rest follows. The last value is not counted. So the bounds are
+ * those of a rest, also for a run without one. */
+int sized_rows_before(IR *ir, const tgcrt_size *values, int tile);
 /* Whether the gate says that a tile of sized_pairs has a given row; sets *row: 1 or 2 */
 bool sized_pair_gate(const IR *ir, Ref gate, int *row);
+
+/* ---- sized_clamps.c ---- */
+/* Returns the nest without the clamps of indices that change nothing in any run. */
+Ref sized_clamps(IR *ir, Ref nest);
 
 /* ---- opts.c ---- */
 /* Appends to `parts` the remnants that o leaves */

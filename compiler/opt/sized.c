@@ -300,13 +300,20 @@ static LowTiles low_tiles(const IR *ir, const tgcrt_size *values, int tile, int6
   return low;
 }
 
+/* No tile may begin so near the end that it does not fit. If whole tiles end there, none follows. */
+static int begin_behind(IR *ir, const tgcrt_size *values, int tile, int height) {
+  const int begin = size_of_tiles(ir, values, tile, height, TGCRT_SIZE_BEGIN);
+  const bool fits = greatest_size(ir, begin) + height <= greatest_size(ir, size_number(ir, *values));
+  return fits ? begin : sized_rows_before(ir, values, tile);
+}
+
 /* Numbers of the sizes that count tiles of `height` values behind the tiles of `tile`, and where they begin */
 typedef struct Behind { int count, begin; } Behind;
 
 static Behind behind(IR *ir, const tgcrt_size *values, int tile, int height) {
   CHECK(tile % height == 0);
   const int count = size_of_tiles(ir, values, tile, height, TGCRT_SIZE_PARTS);
-  return (Behind){ count, size_of_tiles(ir, values, tile, height, TGCRT_SIZE_BEGIN) };
+  return (Behind){ count, begin_behind(ir, values, tile, height) };
 }
 
 static Tiles tiles_behind(IR *ir, const Behind *b, int height) {

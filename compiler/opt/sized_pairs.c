@@ -20,11 +20,11 @@ static int size_by(IR *ir, const tgcrt_size *values, int tile, int height, tgcrt
   return size_number(ir, (tgcrt_size){ values->times, tile, height, rule, values->of });
 }
 
-/* The rows of whole tiles, if a rest follows; the last row is not counted, so that bounds are those of a rest */
-static Ref rows_before(IR *ir, const tgcrt_size *values, int tile, int64_t extent) {
-  const Extent but_last = { .of = values->of, .times = values->times, .plus = -1, .over = 1, .most = extent - 1 };
+int sized_rows_before(IR *ir, const tgcrt_size *values, int tile) {
+  const int64_t most = greatest_size(ir, size_number(ir, *values));
+  const Extent but_last = { .of = values->of, .times = values->times, .plus = -1, .over = 1, .most = most - 1 };
   const tgcrt_size all = size_all(1, extent_make(ir, but_last));
-  return size_value(ir, size_by(ir, &all, tile, 1, TGCRT_SIZE_BEGIN));
+  return size_by(ir, &all, tile, 1, TGCRT_SIZE_BEGIN);
 }
 
 Ref sized_pairs(IR *ir, Ref nest, Ref r, const tgcrt_size *values, int tile, Ref beside, const tgcrt_size *others, Ref *inside) {
@@ -42,8 +42,9 @@ Ref sized_pairs(IR *ir, Ref nest, Ref r, const tgcrt_size *values, int tile, Ref
   const Ref has[3] = { later, either, ix_lt(ir, ix_add(ir, first, odd), rows) };
   Ref gate = node_make(ir, OP_WHERE, DT_BOOL, 1, 3, has, 0, NULL, 0, NULL);
   const Ref same = as_number(ir, ix_and(ir, later, own));
-  const Ref crosses = as_number(ir, ix_and(ir, later, ix_and(ir, ix_lt(ir, rows, ix_add(ir, second, one)), shared[1])));
-  const Ref at = ix_add(ir, rows_before(ir, values, tile, extent), ix_add(ir, first, same));
+  const Ref other = node_make(ir, OP_NOT, DT_BOOL, 1, 1, &own, 0, NULL, 0, NULL);
+  const Ref crosses = as_number(ir, ix_and(ir, later, other)); /* if there is no such row, its condition keeps it from memory */
+  const Ref before = size_value(ir, sized_rows_before(ir, values, tile)), at = ix_add(ir, before, ix_add(ir, first, same));
   ir_rewrite(ir, rules, &gate, &nest, 1, NULL);
   nest = range_replace(ir, nest, r, index_at_most(ir, at, extent - 1), 2, by);
   *inside = by[1];
