@@ -45,8 +45,7 @@ static void put_first_level(Rates *r, const CpuFacts *f, const Target *widest) {
   put(r, R_ROW_STORE, fmax(1, loads / fmax(0.5, f->at[FACT_L1_WRITE] / bytes)));
 }
 
-/* Memory facts are rates of loads alone. The loads of a product alternate with its arithmetic. streamed: the share that is left */
-static void put_memory(Rates *r, const CpuFacts *f, const Target *t, double streamed) {
+static void put_memory(Rates *r, const CpuFacts *f, const Target *t) {
   const double vector = fmax(4, t->vector_bytes);
   const double l2 = f->at[FACT_L2_READ], l2_both = both(l2, f->at[FACT_L2_WRITE]);
   const bool third = f->at[FACT_L3] > 0; /* else memory lies behind the second level */
@@ -58,10 +57,15 @@ static void put_memory(Rates *r, const CpuFacts *f, const Target *t, double stre
   r->at[R_FAR_BYTES][BY_TILE] = l3;
   r->at[R_FAR_BYTES][BY_SPLIT] = memory;
   put(r, R_MEMORY_BYTES, fmin(memory, f->at[FACT_ALL_READ]));
-  r->at[R_MEMORY_BYTES][BY_WINOGRAD] *= streamed;
   put(r, R_L2_VECTOR, vector / l2);
   put(r, R_FAR_VECTOR, vector / l3);
   put(r, R_BARRIER, 1000 * f->at[FACT_CLOCK] * f->at[FACT_BARRIER]);
+}
+
+/* Weights reach a product at `streamed` bytes per cycle at most, as their loads alternate with its arithmetic. So with fewer rows
+ * the core waits for weights of four bytes, and a product takes as long as one of these rows. */
+static void put_few_rows(Rates *r, const CpuFacts *f, double streamed) {
+  r->at[R_HIDING_ROWS][BY_WINOGRAD] = fmax(r->at[R_HIDING_ROWS][BY_WINOGRAD], 4 * f->at[FACT_FMA] / streamed);
 }
 
 static void put_requested(Rates *r, const Rates *set) {
@@ -78,7 +82,8 @@ const Target *target_for_cpu(Arena *a, const Target *t, const CpuFacts *f, const
   CHECK(widest != NULL);
   put_arithmetic(r, f, t, widest);
   put_first_level(r, f, widest);
-  put_memory(r, f, t, set->at[R_STREAMED][BY_WINOGRAD]);
+  put_memory(r, f, t);
+  put_few_rows(r, f, set->at[R_STREAMED][BY_WINOGRAD]);
   put_requested(r, set);
   Target *to = target_with_facts(a, t, f);
   to->rates = r;
