@@ -277,7 +277,8 @@ static bool for_single(const Render *w, size_t at) {
   while (at-- > 0) {
     const Node *x = node(w->ir, w->k->prog.p[at]);
     const Node *r = x->op == OP_LOOP && !closed ? node(w->ir, loop_range(x)) : NULL;
-    if (r && range_limit(r) && range_extent(r) == 1 && w->ir->sizes.p[range_limit(r) - 1].rule == TGCRT_SIZE_LEFT) return true;
+    const tgcrt_size *s = r && range_limit(r) && range_extent(r) == 1 ? &w->ir->sizes.p[range_limit(r) - 1] : NULL;
+    if (s && s->rule == TGCRT_SIZE_LEFT && s->tile == extent_most(w->ir, s->of) + 1) return true;
     closed += x->op == OP_END ? 1 : x->op == OP_LOOP && closed ? -1 : 0;
   }
   return false;

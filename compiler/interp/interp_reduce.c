@@ -113,25 +113,25 @@ typedef struct Tiles {
 
 /* Rounds to the bits of a half, by Dekker's splitting; range and denormals are left to the store. */
 static inline double to_half(double v) {
-  const double wide = v * 0x1.00000000004p42;
-  return wide - (wide - v);
+  const double wide = v * 0x1.00000000004p42, half = wide - (wide - v);
+  return half == half ? half : v; /* an infinity stays */
 }
 static inline double as_it_is(double v) { return v; }
 static inline uint64_t as_word(uint64_t v) { return v; }
 
-#define MULTIPLY(name, T, rounded)                                                                        \
-  static void name(T *c, const T *a, const T *b, int m, int n, int k) {                           \
-    for (int i = 0; i < m; i++)                                                                   \
-      for (int j = 0; j < n; j += 8) {                                                            \
-        T s[8];                                                                                   \
-        memcpy(s, c + i * ROW_N + j, sizeof s);                                                   \
-        for (int q = 0; q < k; q++) {                                                             \
-          T x = a[i * TILE_K + q];                                                                \
-          const T *y = b + q * ROW_N + j;                                                         \
-          for (int l = 0; l < 8; l++) s[l] = rounded(s[l] + x * y[l]);                            \
-        }                                                                                         \
-        memcpy(c + i * ROW_N + j, s, sizeof s);                                                   \
-      }                                                                                           \
+#define MULTIPLY(name, T, rounded)                                      \
+  static void name(T *c, const T *a, const T *b, int m, int n, int k) { \
+    for (int i = 0; i < m; i++)                                         \
+      for (int j = 0; j < n; j += 8) {                                  \
+        T s[8];                                                         \
+        memcpy(s, c + i * ROW_N + j, sizeof s);                         \
+        for (int q = 0; q < k; q++) {                                   \
+          T x = a[i * TILE_K + q];                                      \
+          const T *y = b + q * ROW_N + j;                               \
+          for (int l = 0; l < 8; l++) s[l] = rounded(s[l] + x * y[l]);  \
+        }                                                               \
+        memcpy(c + i * ROW_N + j, s, sizeof s);                         \
+      }                                                                 \
   }
 MULTIPLY(multiply_doubles, double, as_it_is)
 MULTIPLY(multiply_halves, double, to_half)
@@ -141,7 +141,7 @@ static int least(int64_t n, int limit) { return n < limit ? (int)n : limit; }
 
 /* loads b over n0 .. and k0 .. into its tile */
 static void load_b(Job *j, Tiles *t, const Sweep *n, int64_t n0, int nn, const Sweep *k, int64_t k0, int kk) {
-  memset(&t->b, 0, sizeof t->b); /* columns beyond nn are computed too */
+  memset(&t->b, 0, (size_t)kk * ROW_N * sizeof t->b.f[0]); /* columns beyond nn are computed too */
   for (int q = 0; q < kk; q++) {
     tape_seek(&j->t, k, k0 + q);
     tape_run(&j->t, j->a + 1, j->b + 1, n, n0, nn);

@@ -301,8 +301,8 @@ static bool same_iteration(const InPlace *all, const Pair *p) {
 
 static int64_t added(const LoopWalk *w, int64_t i) { return w->tabled ? w->table[i] : w->step * i; }
 
-/* In the special loop no load comes behind a store that it meets. open: how far the paired loops that may be at different iterations
- * move one address from the other */
+/* In the special loop no load comes behind a store that it meets. open: how far the paired loops that may be at different
+ * iterations move one address from the other */
 static bool special_in_order(InPlace *all, const Pair *p, int64_t open) {
   const LoopWalk *l = &p->load->loop[p->special], *s = &p->store->loop[p->special];
   const int64_t used = l->trips - (p->load->ahead && p->special == p->load->depth - 1);

@@ -4,9 +4,11 @@
  * A reversed sequence reads entry MAX(n - 1 - i, 0). Bounds of nodes hold for all sizes at once. They do not say that n - 1 - i
  * is at least 0. A run has few sizes, however: for each size of a dimension, a loop that ends at it has known iterations. A
  * clamp that changes nothing in any of these runs goes. A run in which a loop of the nest has no iteration does not count. A
- * clamp stays where a comparison, another clamp or a quotient uses it: its bounds decide these for all runs.
+ * clamp stays where a comparison, another clamp or a quotient uses it: its bounds decide these for all runs. It also stays in
+ * an access to memory of the caller. There the bounds show that the access ends with that memory, also in a run in which the
+ * loops around a hoisted load have no iteration. And lower/caller_rows.c makes quotients of such an index.
  * needs: canonical nests whose ranges have limits   gives: the same nests with fewer MIN and MAX
- * keeps: each element that a run needs */
+ * keeps: each element that a run needs   breaks: nothing */
 #include "opts.h"
 
 /* Each loop of the nest has iterations, as far as the run is known. Reductions do not count: a sum without terms is stored. */
@@ -32,7 +34,10 @@ static bool ordered_along(const IR *ir, const Nest *n, int symbol, Ref a, Ref b)
   return all;
 }
 
-typedef struct Clamps { Nest n; RefMap used; } Clamps; /* used: nodes below comparisons, clamps and quotients */
+typedef struct Clamps {
+  Nest n;
+  RefMap used; /* nodes below comparisons, clamps, quotients and accesses to the caller's memory */
+} Clamps;
 
 static Ref without_clamp(IR *ir, Ref r, void *arg) {
   const Clamps *c = arg;
@@ -55,6 +60,8 @@ static void note_used(IR *ir, Ref nest, RefMap *used) {
   ir_toposort(ir, &nest, 1, &all);
   for (size_t i = all.n; i-- > 0;) { /* users come before their sources */
     const Node *x = node(ir, all.p[i]);
+    const Buf *b = is_access(x) ? &ir->bufs.p[buffer_id(node(ir, access_buffer(x)))] : NULL;
+    if (b && buf_ends_early(b)) refmap_set(used, access_index(x), 1);
     for (int k = 0; k < x->nsrc && (uses_bounds(x) || refmap_get(used, all.p[i])); k++) refmap_set(used, x->src[k], 1);
   }
   VEC_FREE(&all);
