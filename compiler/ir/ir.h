@@ -614,7 +614,6 @@ int size_number(IR *ir, tgcrt_size s);               /* the row of IR.sizes with
 Ref size_value(IR *ir, int number);                  /* a SIZE of this row */
 int64_t greatest_size(const IR *ir, int number);     /* the greatest value of this row in any run */
 int64_t size_in_run(const IR *ir, int number, const int64_t *run); /* the value of this row in a run */
-bool size_is_set(const IR *ir, int number, const int64_t *run);    /* this value is known: the run has its symbols */
 bool size_is_allowed(const Symbol *s, int64_t size); /* whether the symbol may have this size */
 void greatest_sizes(const Symbols *s, int64_t *run); /* sets run[k] to the greatest size of symbol k */
 /* Adds the condition `is` to `to`, and returns true. Returns false, and adds nothing, in three cases: all elements satisfy `is`

@@ -325,7 +325,8 @@ static bool is_arithmetic_of_two(const Node *x) {
          x->op == OP_FLMOD;
 }
 
-bool size_is_set(const IR *ir, int number, const int64_t *run) {
+/* The size is known: the run has its symbol. */
+static bool size_is_set(const IR *ir, int number, const int64_t *run) {
   const int symbol = ir->extents.p[ir->sizes.p[number].of].symbol;
   bool parts = symbol >= ir->symbols.n;
   for (int k = 0; k < ir->symbols.n && parts; k++) parts = run[k] > 0;

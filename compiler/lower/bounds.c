@@ -2,7 +2,7 @@
 /* bounds.c: proves that every load and store of a program is inside its buffer, and every part of a tile inside the tile.
  *
  * An access reaches the elements [index + first, index + last] of its buffer while its gate is open. The proof turns index and
- * gate into a list of nodes, and evaluates intervals over a box. A box has a range of values for each loop. There are four
+ * gate into a list of nodes, and evaluates intervals over a box. A box has a range of values for each loop. There are three
  * methods, the cheapest first:
  *   1. The bounds that the algebra keeps in every node prove it (Node.vmin and .vmax).
  *   2. Intervals over all values of the loops prove it. Each conjunct of the gate is a linear inequality L <= 0, so
@@ -10,7 +10,6 @@
  *   3. The box is halved until, in each part, the gate is closed or the index inside. It is halved along a loop that the gate, a
  *      quotient, a remainder or a selection depends on. At single points this runs the program's index expression. A value that
  *      depends on data and has few possible values, such as a clamped index, is halved like a loop.
- *   4. Method 2 proves it for each size of a dimension: loops then have known numbers of iterations.
  * bounds_spans.c says what is known of data. A condition on data may be true.
  *
  * An access that is not proved within the budget is clamped (clamp.c). A PREFETCH touches no memory, so it is no access.
@@ -211,43 +210,6 @@ static bool prove_box(Bounds *b) {
   return ok;
 }
 
-/* Whether the access is inside in runs of the given sizes, or a loop around it has no iteration */
-static bool prove_run(Bounds *b, const int64_t *run) {
-  const IR *ir = b->ir;
-  for (size_t i = 0; i < b->limit.n; i++) {
-    const int size = b->limit.p[i] - 1;
-    if (size >= 0 && size_is_set(ir, size, run) && !size_in_run(ir, size, run)) return true;
-  }
-  for (size_t i = 0; i < b->item.n; i++) {
-    Item *it = &b->item.p[i];
-    const bool is_size = it->x->op == OP_SIZE, is_range = it->x->op == OP_RANGE;
-    const int size = is_size ? (int)size_id(it->x) : is_range ? (int)range_limit(it->x) - 1 : -1;
-    if (size < 0 || !size_is_set(ir, size, run)) continue;
-    const int64_t value = size_in_run(ir, size, run);
-    it->now = is_size ? (Span){ value, value } : (Span){ 0, value - 1 };
-  }
-  bounds_evaluate(b);
-  return is_inside(b);
-}
-
-/* The access is inside for each size of one of the dimensions, whatever the others are. */
-static bool prove_runs(Bounds *b) {
-  const IR *ir = b->ir;
-  bool ok = false;
-  for (int symbol = 0; symbol < ir->symbols.n && !ok; symbol++) {
-    const Symbol *s = &ir->symbols.p[symbol];
-    RunSizes run = { 0 };
-    for (size_t i = 0; i < b->item.n; i++)
-      if (b->item.p[i].first < 0) b->item.p[i].now = bounds_leaf(b, b->item.p[i].x);
-    ok = true;
-    for (run[symbol] = s->low; run[symbol] <= s->high && ok; run[symbol] += s->step) {
-      b->boxes++;
-      ok = prove_run(b, run);
-    }
-  }
-  return ok;
-}
-
 static bool empty_range(const Bounds *b) {
   bool empty = false;
   for (size_t i = 0; i < b->item.n; i++) empty |= b->item.p[i].x->op == OP_RANGE && range_extent(b->item.p[i].x) <= 0;
@@ -273,7 +235,7 @@ Proof bounds_of(Bounds *b, Ref access) {
   if (is_inside(b)) return PROOF_ALGEBRA;
   mark_hard(b);
   b->boxes = 0;
-  const bool ok = b->all_boxes < tunable(b->ir->ctx, bounds_plan_boxes) && (prove_box(b) || prove_runs(b));
+  const bool ok = b->all_boxes < tunable(b->ir->ctx, bounds_plan_boxes) && prove_box(b);
   b->all_boxes += b->boxes;
   return ok ? PROOF_RANGES : PROOF_NONE;
 }
@@ -292,11 +254,9 @@ Bounds *bounds_open(const Plan *p) {
 static void note_loop(Bounds *b, const Node *x) {
   if (x->op == OP_LOOP) {
     VEC_PUSH(&b->outer, b->around);
-    VEC_PUSH(&b->limit, (int)range_limit(node(b->ir, loop_range(x))));
     if (loop_gate(x)) b->around = ix_and(b->ir, b->around, loop_gate(x));
   } else if (x->op == OP_END) {
     b->around = b->outer.p[--b->outer.n];
-    b->limit.n--;
   }
 }
 
@@ -308,7 +268,6 @@ void bounds_close(Bounds *b) {
   VEC_FREE(&b->item);
   VEC_FREE(&b->from);
   VEC_FREE(&b->outer);
-  VEC_FREE(&b->limit);
   free(b->content);
   free(b);
 }

@@ -42,7 +42,6 @@ struct Bounds {
   int gate, index;           /* evaluated boxes of the current access, and of all */
   Ref around;                /* conjunction of the gates of loops around the access; 0: none */
   VEC(Ref) outer;            /* its value outside of each open loop */
-  VEC(int) limit;            /* by open loop: the number of the size at which it ends, plus 1; 0: none */
   int64_t first, last;       /* offsets from the index to the first and the last touched element */
   int64_t begin, end;        /* valid indices of the buffer; begin is 0 unless its pointer is moved */
   const Kernel *moved;       /* the kernel whose pointers are moved by `shift`; NULL: none */
@@ -56,7 +55,6 @@ struct Bounds {
 /* Returns the item of r, and appends the items of all nodes below r that are not listed. Sources come before their users. Leaves
  * end the expression: a load is one. */
 int bounds_item(Bounds *b, Ref r);
-Span bounds_leaf(Bounds *b, const Node *x);   /* interval of a leaf in any run */
 void bounds_clear(Bounds *b);                 /* removes all items */
 void bounds_evaluate(Bounds *b);              /* sets Item.now and .wraps of all items that are no leaves */
 /* Sets the valid indices of the buffer, or of the tile, and the elements that the access x touches around its index. */

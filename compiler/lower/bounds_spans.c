@@ -112,7 +112,7 @@ static bool is_leaf(const IR *ir, const Node *x) {
   }
 }
 
-Span bounds_leaf(Bounds *b, const Node *x) {
+static Span leaf_span(Bounds *b, const Node *x) {
   if (x->op == OP_CONST) return (Span){ const_value(x), const_value(x) };
   if (x->op == OP_RANGE) return (Span){ 0, range_extent(x) - 1 };
   if (x->op == OP_GET && refmap_get(&b->variable, get_acc(x))) return b->values.p[refmap_get(&b->variable, get_acc(x)) - 1];
@@ -149,7 +149,7 @@ int bounds_item(Bounds *b, Ref r) {
     if (stack.n > open) continue;
     Item it = { .x = x, .r = top, .first = leaf ? -1 : (int)b->from.n, .part = UNKNOWN };
     for (int k = 0; k < x->nsrc && !leaf; k++) VEC_PUSH(&b->from, (int)refmap_get(&b->place, x->src[k]) - 1);
-    if (leaf) it.now = bounds_leaf(b, x);
+    if (leaf) it.now = leaf_span(b, x);
     VEC_PUSH(&b->item, it);
     refmap_set(&b->place, top, (Ref)b->item.n);
     stack.n--;

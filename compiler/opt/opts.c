@@ -301,7 +301,6 @@ static void cut_states(Plan *p, Kernel *k, size_t at) {
     p->ir->origin = node(p->ir, k->states.p[at].nest)->origin;
     o->nparts = 0;
     k->states.p[at].nest = cut_rests(p->ir, k->states.p[at].nest, p->in->target, o, &parts);
-    k->states.p[at].nest = sized_clamps(p->ir, k->states.p[at].nest);
     sized_check(p->ir, k->states.p[at].nest);
     if ((int)parts.n != wanted) ir_wrong(p->ir, "the schedule has %d parts, but leaves %zu nests", wanted, parts.n);
     for (int i = 0; i < wanted; i++) prepare(p, k, rest_add(p, k, at, parts.p[i].nest, o->part[i]));

@@ -160,10 +160,6 @@ int sized_rows_before(IR *ir, const tgcrt_size *values, int tile);
 /* Whether the gate says that a tile of sized_pairs has a given row; sets *row: 1 or 2 */
 bool sized_pair_gate(const IR *ir, Ref gate, int *row);
 
-/* ---- sized_clamps.c ---- */
-/* Returns the nest without the clamps of indices that change nothing in any run. */
-Ref sized_clamps(IR *ir, Ref nest);
-
 /* ---- opts.c ---- */
 /* Appends to `parts` the remnants that o leaves */
 void opts_parts(IR *ir, Ref nest, const Target *t, const Opts *o, Remnants *parts);
