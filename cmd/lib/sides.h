@@ -56,7 +56,8 @@ typedef struct Lives {
 } Lives;
 
 /* Compiles the model of r->o once more, without messages and without the store. Ignores decisions that are not legal there.
- * Notes the time in r->plan. schedule: path of the lock file to read, or "none". lock: path of the lock file to write; NULL: none */
+ * Notes the time in r->plan. schedule: path of the lock file to read, or "none". lock: path of the lock file to write; NULL:
+ * none */
 const Plan *plan_quietly(Ctx *c, Races *r, const char *schedule, const char *lock);
 Side side_open(Ctx *c, Races *r, const Plan *p); /* writes the bundle of p, and builds this bundle */
 Side side_open_at(Ctx *c, Races *r, const Plan *p, const char *dir); /* builds the bundle of p, which is in dir already */

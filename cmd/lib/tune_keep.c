@@ -169,8 +169,8 @@ static void drop_all(Ctx *c, Tuning *u, const Plan *untuned) {
 }
 
 /* The time with all that is kept, as a part of the time without, by the comparisons of schedules and of decisions. n 0: not
- * known. Decisions of an earlier session were compared in this one only if others were added. Schedules count only if the bundle has
- * exactly the kernels that were validated. */
+ * known. Decisions of an earlier command were compared in this one only if others were added. Schedules count only if the bundle
+ * has exactly the kernels that were validated. */
 static Paired known_gain(const Tuning *u) {
   const Paired none = { 1, 0, INFINITY, 0 }, same = { 1, 1, 1, SIZE_MAX };
   const bool older = u->chosen.nchosen && !u->choices.kept, any = keeps_schedules(u);
