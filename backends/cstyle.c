@@ -259,26 +259,22 @@ static bool copies_lanes(const Render *w, size_t at, int lanes) {
   return copies && x->op == OP_LOOP;
 }
 
-/* Whether a loop around the one that ends at `at` takes the last values of all rows (opt/sized.c) */
-static bool inside_few(const Render *w, size_t at) {
-  int closed = 0;
-  while (at-- > 0) {
-    const Node *x = node(w->ir, w->k->prog.p[at]);
-    const Node *r = x->op == OP_LOOP && !closed ? node(w->ir, loop_range(x)) : NULL;
-    if (r && range_limit(r) && range_extent(r) > 1 && range_extent(r) * 4 < w->t->vector_bytes) return true;
-    closed += x->op == OP_END ? 1 : x->op == OP_LOOP && closed ? -1 : 0;
-  }
-  return false;
+/* The range ends at a size, and counts the last values of all rows (opt/sized.c). */
+static bool is_few(const Render *w, const Node *r) { return range_extent(r) > 1 && range_extent(r) * 4 < w->t->vector_bytes; }
+
+/* The range ends at a size, and has an iteration in runs of one entry only (opt/sized_single.c). */
+static bool is_single(const Render *w, const Node *r) {
+  const tgcrt_size *s = &w->ir->sizes.p[range_limit(r) - 1];
+  return range_extent(r) == 1 && s->rule == TGCRT_SIZE_LEFT && s->tile == extent_most(w->ir, s->of) + 1;
 }
 
-/* Whether the loop that ends at `at` is for runs of one entry (opt/sized_single.c) */
-static bool for_single(const Render *w, size_t at) {
+/* Whether the loop that ends at `at`, or one around it, ends at a size, and its range is as `is` says */
+static bool some_around(const Render *w, size_t at, bool (*is)(const Render *w, const Node *r)) {
   int closed = 0;
   while (at-- > 0) {
     const Node *x = node(w->ir, w->k->prog.p[at]);
     const Node *r = x->op == OP_LOOP && !closed ? node(w->ir, loop_range(x)) : NULL;
-    const tgcrt_size *s = r && range_limit(r) && range_extent(r) == 1 ? &w->ir->sizes.p[range_limit(r) - 1] : NULL;
-    if (s && s->rule == TGCRT_SIZE_LEFT && s->tile == extent_most(w->ir, s->of) + 1) return true;
+    if (r && range_limit(r) && is(w, r)) return true;
     closed += x->op == OP_END ? 1 : x->op == OP_LOOP && closed ? -1 : 0;
   }
   return false;
@@ -297,9 +293,9 @@ static bool has_single_values(const Render *w, size_t at) {
 static bool takes_few(const Render *w, size_t at) {
   const Node *r = node(w->ir, end_range(node(w->ir, w->k->prog.p[at])));
   const bool loop = range_kind(r) == RK_LOOP || range_kind(r) == RK_REDUCE;
-  if (w->ir->symbols.n && has_single_values(w, at) && for_single(w, at)) return true;
+  if (w->ir->symbols.n && has_single_values(w, at) && some_around(w, at, is_single)) return true;
   if (!loop || !w->ir->symbols.n) return false;
-  if (!range_limit(r)) return (copies_lanes(w, at, 1) || has_single_values(w, at)) && inside_few(w, at);
+  if (!range_limit(r)) return (copies_lanes(w, at, 1) || has_single_values(w, at)) && some_around(w, at, is_few);
   if (copies_lanes(w, at, 2)) return true;
   return range_extent(r) * 4 < w->t->vector_bytes && has_single_values(w, at); /* lanes of 4 bytes */
 }

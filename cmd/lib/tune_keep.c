@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* With -v: whether `tgc compile` makes the kernels that were validated, from the lock file. p: the plan that it makes */
+/* How many kernels of p, which `tgc compile` makes from the lock file, are those that were validated */
 static size_t validated_kernels(const Tuning *u, const Plan *p) {
   const Plan *v = u->model.plan;
   size_t same = 0;
@@ -16,6 +16,7 @@ static size_t validated_kernels(const Tuning *u, const Plan *p) {
   return same;
 }
 
+/* With -v: says how many kernels of the lock file's plan were validated */
 static void compare_plans(const Tuning *u, const Plan *p) {
   const Plan *v = u->model.plan;
   if (u->o->verbose && v)

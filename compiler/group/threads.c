@@ -65,15 +65,6 @@ static double nest_cost(const IR *ir, Ref nest, const Target *t) {
 }
 
 /* ---- loops that may be shared ---- */
-static bool from_data(const IR *ir, Ref r) {
-  Refs all = { 0 };
-  bool any = false;
-  ir_toposort(ir, &r, 1, &all);
-  for (size_t i = 0; i < all.n && !any; i++) any = node(ir, all.p[i])->op == OP_LOAD;
-  VEC_FREE(&all);
-  return any;
-}
-
 /* A last tile was moved back (opts.c), so two units of the range store the same elements. An index from data is clamped by MIN,
  * too. */
 static bool overlaps(const IR *ir, Ref root, Ref range) {
@@ -84,7 +75,7 @@ static bool overlaps(const IR *ir, Ref root, Ref range) {
   Refs all = { 0 };
   ir_toposort(ir, (Ref[]){ store_index(x) }, 1, &all);
   for (size_t i = 0; i < all.n; i++)
-    any |= node(ir, all.p[i])->op == OP_MIN && ix_uses(ir, all.p[i], range) && !from_data(ir, all.p[i]);
+    any |= node(ir, all.p[i])->op == OP_MIN && ix_uses(ir, all.p[i], range) && !ix_loads(ir, all.p[i]);
   VEC_FREE(&all);
   return any;
 }

@@ -485,6 +485,15 @@ bool ix_uses(const IR *ir, Ref a, Ref range) {
   return found;
 }
 
+bool ix_loads(const IR *ir, Ref a) {
+  Refs all = { 0 };
+  bool any = false;
+  ir_toposort(ir, &a, 1, &all);
+  for (size_t i = 0; i < all.n && !any; i++) any = node(ir, all.p[i])->op == OP_LOAD;
+  VEC_FREE(&all);
+  return any;
+}
+
 bool ix_split(IR *ir, Ref a, Ref range, int64_t *coef, Ref *rest) {
   Sum s = { 0 };
   int64_t k = 0;

@@ -646,6 +646,7 @@ Ref ix_in(IR *ir, Ref a, int64_t lo, int64_t hi); /* the bool lo <= a < hi; Ref 
 /* Finds *coef and *rest such that a = *rest + *coef * range, and *rest does not depend on range. Returns false if this fails. */
 bool ix_split(IR *ir, Ref a, Ref range, int64_t *coef, Ref *rest);
 bool ix_uses(const IR *ir, Ref a, Ref range);  /* whether `range` is a, or is below a */
+bool ix_loads(const IR *ir, Ref a);            /* whether a depends on values in memory */
 bool ix_is_multiple(const IR *ir, Ref a, int64_t m); /* whether m is known to divide a; m > 0 */
 /* Returns a with from[i] replaced by to[i], for i < n. The constructors above simplify changed indices, also indices of loads
  * that are below a. */

@@ -211,33 +211,34 @@ static void change_back(Plan *p, Changed *x) {
   kernel_buffers(p->ir, k);
 }
 
+/* The first kernel with the most live bytes. -1: no kernel has any */
+static int busiest(const Plan *p, int64_t *most) {
+  int64_t *live = sched_live_bytes(p);
+  int at = -1;
+  *most = 0;
+  for (int k = 0; k < (int)p->kernels.n; k++)
+    if (live[k] > *most) *most = live[k], at = k;
+  free(live);
+  return at;
+}
+
 /* Lowers the greatest number of live bytes; false: some kernel with that many cannot. Then the kernels are as before. */
 static bool lower_peak(Plan *p) {
-  const int n = (int)p->kernels.n;
-  int64_t *live = sched_live_bytes(p), peak = 0, lower = 0;
   VEC(Changed) changed = { 0 };
-  bool ok = true;
-  for (int k = 0; k < n; k++) peak = live[k] > peak ? live[k] : peak;
-  for (int k = 0; k < n && ok && peak; k++) {
-    if (live[k] < peak) continue;
-    int64_t *now = sched_live_bytes(p);
-    if (now[k] == peak) {
-      Changed x = { .kernel = k };
-      ok = find_overwritten(p, k, peak, &x.before);
-      if (ok) VEC_PUSH(&changed, x);
-    }
-    free(now);
+  int64_t peak, now;
+  int k = busiest(p, &peak);
+  bool ok = k >= 0;
+  for (now = peak; ok && now == peak; k = busiest(p, &now)) {
+    Changed x = { .kernel = k };
+    ok = find_overwritten(p, k, peak, &x.before);
+    if (ok) VEC_PUSH(&changed, x);
   }
-  free(live);
-  live = sched_live_bytes(p);
-  for (int k = 0; k < n; k++) lower = live[k] > lower ? live[k] : lower;
-  ok &= lower < peak;
+  ok &= now < peak;
   for (size_t i = 0; i < changed.n; i++) {
     if (!ok) change_back(p, &changed.p[i]);
     VEC_FREE(&changed.p[i].before);
   }
   VEC_FREE(&changed);
-  free(live);
   return ok;
 }
 

@@ -76,17 +76,7 @@ static bool has_places(IR *ir, Ref index, const Refs *ranges) {
   return has && node_is_const(ir, rest, &zero) && !zero;
 }
 
-/* The index depends on values in memory, which may be others later. */
-static bool has_loads(IR *ir, Ref index) {
-  Refs all = { 0 };
-  bool any = false;
-  ir_toposort(ir, &index, 1, &all);
-  for (size_t i = 0; i < all.n && !any; i++) any = node(ir, all.p[i])->op == OP_LOAD;
-  VEC_FREE(&all);
-  return any;
-}
-
-/* Kernel number k only copies a buffer that no later kernel stores to. */
+/* Kernel number k only copies a buffer that no later kernel stores to. No index is read from memory, which may change later. */
 static bool find_copy(const Plan *p, size_t k, Copy *c) {
   IR *ir = p->ir;
   const Kernel *kernel = &p->kernels.p[k];
@@ -107,7 +97,7 @@ static bool find_copy(const Plan *p, size_t k, Copy *c) {
   }
   c->ranges.n = 0;
   nest_ranges(ir, kernel->nests.p[0].nest, &c->ranges);
-  return !has_loads(ir, c->from) && has_places(ir, c->to, &c->ranges);
+  return !ix_loads(ir, c->from) && has_places(ir, c->to, &c->ranges);
 }
 
 /* The index into the original of the element that has index `at` in the copy */
